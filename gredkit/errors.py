@@ -1,0 +1,17 @@
+"""Errors that a user can cause, and how a command ends on one of them."""
+
+import sys
+from collections.abc import Callable
+
+
+class UserError(ValueError):
+    """Something the user can mend: one plain sentence that says what to do."""
+
+
+def command(main: Callable[[], None]) -> None:
+    """Run a command line; a `UserError` ends it with one sentence on stderr and exit code 2."""
+    try:
+        main()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

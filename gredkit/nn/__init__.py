@@ -1,0 +1,1 @@
+"""Networks: aggregators, sequence encoders, positional encodings, the GRED layer and the model."""

@@ -1,0 +1,1 @@
+"""Hop aggregators: one class a file, each registered under a short name."""

@@ -1,0 +1,28 @@
+from torch import Tensor
+
+from gredkit.nn.aggregators.base import Aggregator
+from gredkit.nn.dense import Dense
+from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.segments import segment_softmax
+from gredkit.registry import AGGREGATORS
+
+
+@AGGREGATORS.register("attention")
+class AttentionAggregator(Aggregator):
+    """A weighted mean of the members, weights by a softmax over the set, for each of several heads.
+
+    a_s = W_o concat_i Σ_{u∈s} softmax_{u∈s}(q_i · h_u) W_i h_u. The empty set is W_o's bias.
+    Shape: h [nodes, dim] -> [sets + 1, dim]
+    """
+
+    def __init__(self, dim: int, heads: int = 4):
+        super().__init__()
+        self.heads, self.head_dim = heads, -(-dim // heads)
+        self.score = Dense(dim, heads)
+        self.value = Dense(dim, heads * self.head_dim, bias=False)
+        self.out = Dense(heads * self.head_dim, dim)
+
+    def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
+        weight = segment_softmax(self.score(h), hops.sets)
+        value = self.value(h)[hops.sets.columns].unflatten(1, (self.heads, self.head_dim))
+        return self.out(hops.sets.entries.sum((weight[:, :, None] * value).flatten(1)))

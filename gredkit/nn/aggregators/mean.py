@@ -1,0 +1,21 @@
+from torch import Tensor
+
+from gredkit.nn.aggregators.base import Aggregator
+from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.segments import segment_reduce
+from gredkit.registry import AGGREGATORS
+
+
+@AGGREGATORS.register("mean")
+class MeanAggregator(Aggregator):
+    """The mean of the members: forgets how many there are. The empty set is zero.
+
+    a_s = Σ_{u∈s} h_u / |s|
+    Shape: h [nodes, dim] -> [sets + 1, dim]
+    """
+
+    def __init__(self, dim: int):
+        super().__init__()
+
+    def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
+        return segment_reduce(h, hops.sets, "mean")

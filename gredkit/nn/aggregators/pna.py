@@ -1,0 +1,37 @@
+import torch
+from torch import Tensor
+
+from gredkit.nn.aggregators.base import Aggregator
+from gredkit.nn.dense import Dense
+from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.segments import segment_reduce
+from gredkit.registry import AGGREGATORS
+
+
+@AGGREGATORS.register("pna")
+class PNAAggregator(Aggregator):
+    """Mean, maximum, minimum and standard deviation, each also scaled up and down by the set's size.
+
+    With ρ = log(|s| + 1) / mean_log_size: a_s = W [1, ρ, 1/ρ] ⊗ [mean, max, min, std]. The empty set is W's
+    bias. `mean_log_size` is the mean of log(|s| + 1) over the hop sets of the training graphs.
+    Shape: h [nodes, dim] -> [sets + 1, dim]
+    """
+
+    def __init__(self, dim: int, mean_log_size: float = 1.0):
+        super().__init__()
+        self.mean_log_size = mean_log_size
+        self.mix = Dense(12 * dim, dim)
+
+    def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
+        dim = h.shape[1]
+        mean = segment_reduce(h, hops.sets, "mean")
+        extremes = segment_reduce(torch.cat([h, -h], 1), hops.sets, "max")
+        # Deviations from the mean, not a difference of squares: exact zero for equal members in any precision.
+        deviation = h[hops.sets.columns] - mean[hops.sets.entry_row]
+        size = hops.set_size.to(h.dtype)[:, None]
+        variance = hops.sets.entries.sum(deviation.square()) / size.clamp(min=1)
+        std = (variance + 1e-5).sqrt() - 1e-5**0.5
+        statistics = torch.cat([mean, extremes[:, :dim], -extremes[:, dim:], std], 1)
+        ratio = (size + 1).log() / self.mean_log_size
+        down = torch.where(size > 0, 1 / ratio.clamp(min=1e-6), 0)
+        return self.mix(torch.cat([statistics, ratio * statistics, down * statistics], 1))

@@ -1,0 +1,21 @@
+from torch import Tensor
+
+from gredkit.nn.aggregators.base import Aggregator
+from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.segments import segment_reduce
+from gredkit.registry import AGGREGATORS
+
+
+@AGGREGATORS.register("sum")
+class SumAggregator(Aggregator):
+    """The sum of the members: the paper's DeepSets form, injective on multisets with the MLPs around it.
+
+    a_s = Σ_{u∈s} h_u
+    Shape: h [nodes, dim] -> [sets + 1, dim]
+    """
+
+    def __init__(self, dim: int):
+        super().__init__()
+
+    def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
+        return segment_reduce(h, hops.sets, "sum")

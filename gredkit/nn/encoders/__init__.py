@@ -1,0 +1,1 @@
+"""Sequence encoders: one class a file, each registered under a short name."""

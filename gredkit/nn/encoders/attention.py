@@ -1,0 +1,53 @@
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from gredkit.nn.dense import Dense
+from gredkit.nn.encoders.base import SequenceEncoder
+from gredkit.nn.hop_index import HopIndex
+from gredkit.registry import ENCODERS
+
+
+@ENCODERS.register("attention")
+class Attention(SequenceEncoder):
+    """Multi-head self-attention over hops, read at the target, the paper's GRED_Attn.
+
+    y_v = W_o concat_i Σ_k softmax_k(q_i(z_{v,0}) · k_i(z_{v,k})) v_i(z_{v,k})
+    It does not know the order of the hops unless `order` adds a sinusoidal code of k to what the keys and
+    values see. An empty hop that is read is a key and value of z_∅ like any other; one that is not read
+    takes no part in the softmax.
+    Shape: z [sets + 1, dim] -> [nodes, dim]
+    """
+
+    def __init__(self, dim: int, heads: int = 8, order: bool = False):
+        super().__init__()
+        self.heads, self.order = heads, order
+        inner = heads * -(-dim // heads)
+        self.query, self.key, self.value = (Dense(dim, inner) for _ in range(3))
+        self.out = Dense(inner, dim)
+
+    def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
+        key, value = self.key(z), self.value(z)  # once a set, not once a row
+        query = self._heads(self.query(hops.targets.sum(z))[:, None])
+        key, value = (hops.grid.sum(x).view(hops.num_nodes, hops.width, -1) for x in (key, value))
+        if self.order:
+            code = sinusoidal(hops.width, z.shape[1], z)
+            key, value = key + code @ self.key.weight.mT, value + code @ self.value.weight.mT
+        read = F.scaled_dot_product_attention(
+            query, self._heads(key), self._heads(value), attn_mask=hops.mask[:, None, None]
+        )
+        return self.out(read.flatten(1))
+
+    def _heads(self, x: Tensor) -> Tensor:
+        """[nodes, hops, heads * d] -> [nodes, heads, hops, d]"""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def extra_repr(self) -> str:
+        return f"heads={self.heads}, order={self.order}"
+
+
+def sinusoidal(length: int, dim: int, like: Tensor) -> Tensor:
+    """Sine and cosine of k at wavelengths from 2π to 10000 · 2π. Shape: [length, dim]"""
+    k = torch.arange(length, device=like.device, dtype=torch.float32)[:, None]
+    rate = 10000 ** -(torch.arange((dim + 1) // 2, device=like.device) * 2 / dim)
+    return torch.stack([(k * rate).sin(), (k * rate).cos()], -1).flatten(1)[:, :dim].to(like.dtype)

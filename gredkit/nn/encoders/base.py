@@ -1,0 +1,19 @@
+"""What a sequence encoder is."""
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor, nn
+
+from gredkit.nn.hop_index import HopIndex
+
+
+class SequenceEncoder(nn.Module, ABC):
+    """Reads each node's hops from the farthest to the target; built as `SequenceEncoder(dim)`.
+
+    It reads the sequence as the index has it, at its true length. Whether empty hops are in it is the
+    layer's choice: there they show the row of the empty set, which is the last one of z.
+    Shape: z [sets + 1, dim] -> [nodes, dim]
+    """
+
+    @abstractmethod
+    def forward(self, z: Tensor, hops: HopIndex) -> Tensor: ...

@@ -1,0 +1,16 @@
+from torch import nn
+
+from gredkit.nn.encoders.recurrent import Recurrent
+from gredkit.registry import ENCODERS
+
+
+@ENCODERS.register("gru")
+class GRU(Recurrent):
+    """Gated recurrent unit.
+
+    s_k = GRU(z_{v,k}, s_{k+1});  y_v = W_out s_0
+    An empty hop that is read is one more step on z_∅; one that is not read is no step at all.
+    Shape: z [sets + 1, dim] -> [nodes, dim]
+    """
+
+    kernel = nn.GRU

@@ -1,0 +1,100 @@
+import math
+
+import torch
+from torch import Tensor, nn
+
+from gredkit.nn.dense import scaled_normal_
+from gredkit.nn.encoders.base import SequenceEncoder
+from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.scan import linear_scan
+from gredkit.registry import ENCODERS
+
+MODES = ("kernel", "scan", "loop")
+
+
+@ENCODERS.register("lru")
+class LRU(SequenceEncoder):
+    """Diagonal linear recurrence over hops, farthest first, read at the target: the paper's encoder.
+
+    s_v = Σ_k Λ^k (exp(γ) ⊙ W_in z_{v,k}),  Λ = exp(-exp(ν) + i exp(θ));  y_v = Re[W_out s_v]
+    Three ways to the same result: `kernel` folds all that is linear into one real matrix a hop, `scan` is
+    the parallel scan, `loop` the recurrence as written. An empty hop that is read adds Λ^k W_in z_∅; one
+    that is not read adds nothing, and the state only decays.
+    Shape: z [sets + 1, dim] -> [nodes, dim]
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        state_dim: int | None = None,
+        r_min: float = 0.9,
+        r_max: float = 1.0,
+        max_phase: float = 2 * math.pi,
+        mode: str = "kernel",
+    ):
+        super().__init__()
+        if mode not in MODES:
+            raise ValueError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+        self.dim, self.state_dim, self.mode = dim, state_dim or dim, mode
+        self.nu_log, self.theta_log, self.gamma_log = map(
+            nn.Parameter, initial_eigenvalues(self.state_dim, r_min, r_max, max_phase)
+        )
+        # Real and imaginary parts of W_in [state_dim, dim] and W_out [dim, state_dim].
+        self.in_re = nn.Parameter(scaled_normal_(torch.empty(self.state_dim, dim), 0.5 / dim))
+        self.in_im = nn.Parameter(scaled_normal_(torch.empty(self.state_dim, dim), 0.5 / dim))
+        self.out_re = nn.Parameter(scaled_normal_(torch.empty(dim, self.state_dim), 1 / self.state_dim))
+        self.out_im = nn.Parameter(scaled_normal_(torch.empty(dim, self.state_dim), 1 / self.state_dim))
+
+    def eigenvalues(self) -> Tensor:
+        """Λ. Shape: [state_dim], complex"""
+        decay, angle = self._polar()
+        return torch.polar((-decay).exp(), angle)
+
+    def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
+        if self.mode == "kernel":
+            return hops.grid.sum(z).view(hops.num_nodes, -1) @ self.kernel(hops.width).to(z.dtype).flatten(0, 1)
+        state = self.states(z, hops)[:, 0]
+        return (state.real @ self.out_re.mT.to(state.real) - state.imag @ self.out_im.mT.to(state.real)).to(z.dtype)
+
+    def kernel(self, width: int) -> Tensor:
+        """Re[W_out Λ^k exp(γ) W_in] for k = 0..width - 1, transposed. Shape: [width, dim in, dim out]"""
+        decay, angle = self._polar()
+        k = torch.arange(width, device=decay.device, dtype=decay.dtype)[:, None]
+        size = (self.gamma_log.to(decay) - k * decay).exp()
+        # Λ^k exp(γ) times W_in, then the real part of the product with W_out, in real numbers.
+        re, im = (size * (k * angle).cos())[..., None], (size * (k * angle).sin())[..., None]
+        in_re, in_im = self.in_re.to(decay), self.in_im.to(decay)
+        filtered = torch.cat([re * in_re - im * in_im, re * in_im + im * in_re], 1)  # [width, 2 state, in]
+        return filtered.mT @ torch.cat([self.out_re, -self.out_im], 1).to(decay).mT
+
+    def states(self, z: Tensor, hops: HopIndex) -> Tensor:
+        """The state after reading hops width - 1..k, for every k. Shape: [nodes, width, state_dim], complex"""
+        eigenvalues = self.eigenvalues()
+        gain = self.gamma_log.to(eigenvalues.real).exp()
+        into = torch.cat([gain[:, None] * self.in_re, gain[:, None] * self.in_im]).to(gain)
+        inputs = hops.grid.sum(z.to(gain) @ into.mT).view(hops.num_nodes, hops.width, 2, self.state_dim)
+        inputs = torch.complex(inputs[:, :, 0], inputs[:, :, 1])
+        if self.mode == "scan":
+            return linear_scan(eigenvalues, inputs, reverse=True)
+        state, states = torch.zeros_like(inputs[:, 0]), []
+        for k in reversed(range(hops.width)):
+            state = eigenvalues * state + inputs[:, k]
+            states.append(state)
+        return torch.stack(states[::-1], 1)
+
+    def _polar(self) -> tuple[Tensor, Tensor]:
+        """-log|Λ| and the phase of Λ, never in half precision: they are multiplied by the hop."""
+        full = torch.promote_types(self.nu_log.dtype, torch.float32)
+        return self.nu_log.to(full).exp(), self.theta_log.to(full).exp()
+
+    def extra_repr(self) -> str:
+        return f"{self.dim}, state_dim={self.state_dim}, mode={self.mode!r}"
+
+
+def initial_eigenvalues(size: int, r_min: float, r_max: float, max_phase: float) -> tuple[Tensor, Tensor, Tensor]:
+    """ν, θ and γ for |λ|² uniform in [r_min², r_max²] and a phase uniform in [0, max_phase]. Shape: [size] each"""
+    squared = torch.rand(size) * (r_max**2 - r_min**2) + r_min**2
+    squared = squared.clamp(1e-12, 1 - 1e-6)  # the logarithms below stay finite
+    nu_log = (-0.5 * squared.log()).log()
+    theta_log = (torch.rand(size) * max_phase).clamp(min=1e-12).log()
+    return nu_log, theta_log, 0.5 * (1 - squared).log()

@@ -1,0 +1,29 @@
+import torch
+from torch import Tensor, nn
+
+from gredkit.nn.encoders.base import SequenceEncoder
+from gredkit.nn.hop_index import HopIndex
+from gredkit.registry import ENCODERS
+
+
+@ENCODERS.register("weighted_sum")
+class WeightedSum(SequenceEncoder):
+    """One learned weight a hop, as SPN combines hops.
+
+    y_v = Σ_k w_k z_{v,k}
+    Hops from `hops - 1` on share the last weight. An empty hop that is read adds w_k z_∅; one that is not
+    read adds nothing.
+    Shape: z [sets + 1, dim] -> [nodes, dim]
+    """
+
+    def __init__(self, dim: int, hops: int = 64):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(hops))
+
+    def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
+        k = torch.arange(hops.width, device=z.device).clamp(max=self.weight.numel() - 1)
+        grid = hops.grid.sum(z).view(hops.num_nodes, hops.width, -1)
+        return torch.einsum("k,nkd->nd", self.weight[k].to(z.dtype), grid)
+
+    def extra_repr(self) -> str:
+        return f"hops={self.weight.numel()}"

@@ -1,0 +1,1 @@
+"""Feature encoders: one class a file, each registered under a short name."""

@@ -1,0 +1,26 @@
+import torch
+from torch import Tensor, nn
+
+from gredkit.nn.dense import GELU, Dense, Embed
+from gredkit.nn.features.base import Columns, FeatureEncoder, vocabularies
+from gredkit.registry import FEATURES
+
+
+@FEATURES.register("categorical")
+class Categorical(FeatureEncoder):
+    """One embedding a column, summed, then a dense layer: the published encoder of molecules.
+
+    Dense(gelu(Σ_c Embed_c(x_c)))
+    Shape: x [items] or [items, columns], integers -> [items, dim]
+    """
+
+    def __init__(self, columns: Columns, dim: int, gelu: str = "erf"):
+        super().__init__()
+        self.embeds = nn.ModuleList(Embed(size, dim) for size in vocabularies(columns))
+        self.gelu = GELU(gelu)
+        self.dense = Dense(dim, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        by_column = x.view(len(x), -1).long().unbind(1)
+        embedded = [embed(column) for embed, column in zip(self.embeds, by_column, strict=True)]
+        return self.dense(self.gelu(torch.stack(embedded).sum(0)))

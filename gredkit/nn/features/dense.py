@@ -1,0 +1,24 @@
+from torch import Tensor
+
+from gredkit.errors import UserError
+from gredkit.nn.dense import gelu_mlp
+from gredkit.nn.features.base import Columns, FeatureEncoder
+from gredkit.registry import FEATURES
+
+
+@FEATURES.register("dense")
+class DenseFeatures(FeatureEncoder):
+    """Two dense layers over real-valued columns: the published encoder of superpixels.
+
+    Dense(gelu(Dense(x)))
+    Shape: x [items] or [items, columns] -> [items, dim]
+    """
+
+    def __init__(self, columns: Columns, dim: int, gelu: str = "erf"):
+        super().__init__()
+        if not isinstance(columns, int):
+            raise UserError(f"'dense' takes real-valued columns, not {len(columns)} categorical ones: use 'categorical'")
+        self.mlp = gelu_mlp(columns, dim, dim, gelu)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.mlp(x.view(len(x), -1).to(self.mlp[0].weight.dtype))

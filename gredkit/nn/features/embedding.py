@@ -1,0 +1,25 @@
+from torch import Tensor
+
+from gredkit.errors import UserError
+from gredkit.nn.dense import Embed
+from gredkit.nn.features.base import Columns, FeatureEncoder, vocabularies
+from gredkit.registry import FEATURES
+
+
+@FEATURES.register("embedding")
+class Embedding(FeatureEncoder):
+    """The embedding of one symbol, given by its number or as a one-hot row: the published encoder of PATTERN.
+
+    Shape: x [items], [items, 1] or one-hot [items, vocabulary] -> [items, dim]
+    """
+
+    def __init__(self, columns: Columns, dim: int):
+        super().__init__()
+        sizes = vocabularies(columns)
+        if len(sizes) != 1:
+            raise UserError(f"'embedding' takes one symbol, not {len(sizes)} columns: use 'categorical'")
+        self.embed = Embed(sizes[0], dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        one_hot = x.dim() == 2 and x.shape[1] > 1
+        return self.embed(x.argmax(1) if one_hot else x.view(len(x)).long())

@@ -1,0 +1,154 @@
+"""The hop index of a batch, in the forms that aggregators and encoders read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gredkit.nn.incidence import Incidence, starts
+
+
+class Packed(NamedTuple):
+    """Sequences from the farthest hop to the target, longest sequence first, as a `PackedSequence` has them."""
+
+    rows: Incidence  # [R x S+1], one set a row
+    batch_sizes: Tensor  # on the host
+    place: Tensor  # [N] where a node went in the sorted order
+
+
+@dataclass(frozen=True)
+class HopIndex:
+    """Hop sets and sequences of a batch of graphs.
+
+    Row s of `sets` lists the members of set s; the last row, number S, is the empty set. The sequence of
+    node v is `seq_set[seq_start[v]:seq_start[v + 1]]`, nearest hop first. Nothing here waits for a device:
+    all shapes follow from `profile`, which lives on the host.
+
+    Shape: num_nodes N, num_sets S (the empty one not counted), rows R
+    """
+
+    set_size: Tensor  # [S + 1]
+    set_member: Tensor  # [M]
+    seq_length: Tensor  # [N]
+    seq_set: Tensor  # [R]
+    last_hop: Tensor  # [N] K, or the diameter of the node's graph
+    profile: tuple[int, ...]  # how many nodes have a non-empty hop k, for k = 0, 1, …
+    full_profile: tuple[int, ...]  # the same with empty hops counted
+
+    @classmethod
+    def of(cls, batch: object) -> HopIndex:
+        """The index of a PyG batch of `HopData`, or of a single one."""
+        if "hop_seq_set" not in batch:  # type: ignore[operator]
+            raise ValueError("this graph has no hop index: call gredkit.add_hops on it first")
+        profiles = batch.hop_profile  # type: ignore[attr-defined]
+        profiles = [profiles] if isinstance(profiles, np.ndarray) else profiles
+        size = batch.hop_set_size  # type: ignore[attr-defined]
+        of_graph = getattr(batch, "batch", None)
+        K = batch.hop_K  # type: ignore[attr-defined]
+        return cls(
+            set_size=torch.cat([size, size.new_zeros(1)]).long(),
+            set_member=batch.hop_set_member.long(),  # type: ignore[attr-defined]
+            seq_length=batch.hop_seq_length.long(),  # type: ignore[attr-defined]
+            seq_set=batch.hop_seq_set.long(),  # type: ignore[attr-defined]
+            last_hop=K.expand(batch.num_nodes) if of_graph is None else K[of_graph],  # type: ignore[attr-defined]
+            profile=_total(profiles),
+            full_profile=_total([np.full_like(p, p[0]) for p in profiles]),
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        return self.seq_length.numel()
+
+    @property
+    def num_sets(self) -> int:
+        return self.set_size.numel() - 1
+
+    @property
+    def width(self) -> int:
+        """The number of hops of the longest sequence, the target's own included."""
+        return sum(count > 0 for count in self.profile)
+
+    @cached_property
+    def seq_start(self) -> Tensor:
+        """[N + 1] where the sequences begin."""
+        return starts(self.seq_length)
+
+    @cached_property
+    def targets(self) -> Incidence:
+        """[N x S + 1] the set at hop 0 of each node, the node alone."""
+        return Incidence.one_a_row(self.seq_set[self.seq_start[:-1]], self.num_sets + 1)
+
+    @cached_property
+    def sets(self) -> Incidence:
+        """[S + 1 x N] which nodes are in which set."""
+        return Incidence(starts(self.set_size), self.set_member, self.num_nodes)
+
+    @cached_property
+    def row_node(self) -> Tensor:
+        """[R] the node whose sequence a row belongs to."""
+        nodes = torch.arange(self.num_nodes, device=self.seq_set.device)
+        return torch.repeat_interleave(nodes, self.seq_length, output_size=self.seq_set.numel())
+
+    @cached_property
+    def row_hop(self) -> Tensor:
+        """[R] the hop of a row, 0 for the target."""
+        return torch.arange(self.seq_set.numel(), device=self.seq_set.device) - self.seq_start[self.row_node]
+
+    @cached_property
+    def rows(self) -> Incidence:
+        """[R x S + 1] the set of each row, rows of a node together, nearest hop first."""
+        return Incidence.one_a_row(self.seq_set, self.num_sets + 1)
+
+    @cached_property
+    def sequences(self) -> Incidence:
+        """[N x S + 1] the sets in a node's sequence, nearest hop first."""
+        return Incidence(self.seq_start, self.seq_set, self.num_sets + 1)
+
+    @cached_property
+    def mask(self) -> Tensor:
+        """[N, width] whether a node has a hop k."""
+        return torch.arange(self.width, device=self.seq_set.device) < self.seq_length[:, None]
+
+    @cached_property
+    def grid(self) -> Incidence:
+        """[N * width x S + 1] the set at hop k of node v in row v * width + k, none beyond its length."""
+        if self.seq_set.numel() == self.mask.numel():
+            return self.rows
+        return Incidence(starts(self.mask.flatten().long()), self.seq_set, self.num_sets + 1)
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The sequences in the order in which PyTorch's recurrent kernels read them."""
+        sizes = torch.tensor(self.profile[: self.width])
+        place = torch.empty_like(self.seq_length)
+        order = self.seq_length.argsort(descending=True, stable=True)
+        place[order] = torch.arange(self.num_nodes, device=order.device)
+        step = self.seq_length[self.row_node] - 1 - self.row_hop  # farthest hop first
+        position = starts(sizes).to(step.device)[step] + place[self.row_node]
+        packed = torch.empty_like(self.seq_set)
+        packed[position] = self.seq_set
+        return Packed(Incidence.one_a_row(packed, self.num_sets + 1), sizes, place)
+
+    @cached_property
+    def with_empty_hops(self) -> HopIndex:
+        """The same index with every sequence as long as K + 1: the missing hops show the empty set."""
+        length = self.last_hop + 1
+        seq_set = torch.full((sum(self.full_profile),), self.num_sets, device=self.seq_set.device)
+        seq_set[starts(length)[self.row_node] + self.row_hop] = self.seq_set
+        full = replace(self, seq_length=length, seq_set=seq_set, profile=self.full_profile)
+        full.__dict__["sets"] = self.sets
+        return full
+
+
+def _total(profiles: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The sum of the graphs' profiles, which may differ in length."""
+    total = np.zeros(max(map(len, profiles)), np.int64)
+    for profile in profiles:
+        total[: len(profile)] += profile
+    return tuple(total.tolist())

@@ -1,0 +1,82 @@
+"""A sparse matrix of zeros and ones, and its product with dense rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def starts(sizes: Tensor) -> Tensor:
+    """[n] sizes -> [n + 1] where each segment begins, and where the last one ends."""
+    return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+
+
+class Incidence:
+    """Which columns stand in which row: `columns[start[r]:start[r + 1]]`.
+
+    Summing set members and looking up the set at a hop are products with such a matrix, and the gradient
+    of either is the product with its transpose, which is built once and serves all layers.
+
+    Shape: start [rows + 1], columns [entries]
+    """
+
+    def __init__(self, start: Tensor, columns: Tensor, num_columns: int, single: bool = False):
+        self.start, self.columns, self.num_columns, self.single = start, columns, num_columns, single
+
+    @classmethod
+    def one_a_row(cls, columns: Tensor, num_columns: int) -> Incidence:
+        """A matrix with exactly one entry a row: a look-up."""
+        start = torch.arange(columns.numel() + 1, device=columns.device)
+        return cls(start, columns, num_columns, single=True)
+
+    @property
+    def num_rows(self) -> int:
+        return self.start.numel() - 1
+
+    @cached_property
+    def entry_row(self) -> Tensor:
+        """[entries] the row of each entry."""
+        if self.single:
+            return self.start[:-1]
+        rows = torch.arange(self.num_rows, device=self.start.device)
+        return torch.repeat_interleave(rows, self.start.diff(), output_size=self.columns.numel())
+
+    @cached_property
+    def entries(self) -> Incidence:
+        """[rows x entries] which entries a row has."""
+        count = self.columns.numel()
+        by_entry = Incidence(self.start, torch.arange(count, device=self.start.device), count)
+        by_entry.__dict__["transposed"] = Incidence.one_a_row(self.entry_row, self.num_rows)
+        return by_entry
+
+    @cached_property
+    def transposed(self) -> Incidence:
+        order = self.columns.argsort(stable=True)
+        counts = self.columns.new_zeros(self.num_columns).index_add_(0, self.columns, torch.ones_like(self.columns))
+        back = Incidence(starts(counts), self.entry_row[order], self.num_rows)
+        back.__dict__["transposed"] = self
+        return back
+
+    def sum(self, x: Tensor) -> Tensor:
+        """Sum the listed rows of x; nothing listed sums to zero. Shape: [columns, d] -> [rows, d]"""
+        return _Product.apply(x, self)
+
+    def _product(self, x: Tensor) -> Tensor:
+        if self.single:
+            return x.index_select(0, self.columns)
+        return F.embedding_bag(self.columns, x, self.start, mode="sum", include_last_offset=True)
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, matrix: Incidence) -> Tensor:
+        ctx.matrix = matrix
+        return matrix._product(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return _Product.apply(grad, ctx.matrix.transposed), None

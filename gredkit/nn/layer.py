@@ -1,0 +1,81 @@
+"""The GRED layer."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from gredkit.nn.dense import GELU, Dense
+from gredkit.nn.hop_index import HopIndex
+from gredkit.registry import AGGREGATORS, ENCODERS
+
+EPS = 1e-6  # of all layer norms, as published
+
+
+class GLU(nn.Module):
+    """Gated linear unit: W1 y ⊙ σ(W2 y), or y ⊙ σ(W2 y) in its `half` form. Shape: [..., dim] -> [..., dim]"""
+
+    def __init__(self, dim: int, form: str = "full"):
+        super().__init__()
+        if form not in ("full", "half"):
+            raise ValueError(f"glu is 'full' or 'half', not {form!r}")
+        self.value = Dense(dim, dim) if form == "full" else nn.Identity()
+        self.gate = Dense(dim, dim)
+
+    def forward(self, y: Tensor) -> Tensor:
+        return self.value(y) * self.gate(y).sigmoid()
+
+
+class SetMLP(nn.Module):
+    """The paper's MLP2 with its residual branch: a + Dense(gelu(Dense(LN(a)))). Shape: [..., dim] -> [..., dim]"""
+
+    def __init__(self, dim: int, expand: int = 1, gelu: str = "erf"):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim, eps=EPS)
+        self.up = Dense(dim, expand * dim)
+        self.gelu = GELU(gelu)
+        self.down = Dense(expand * dim, dim)
+
+    def forward(self, a: Tensor) -> Tensor:
+        return a + self.down(self.gelu(self.up(self.norm(a))))
+
+
+class GREDLayer(nn.Module):
+    """Aggregates every hop set, reads each node's sequence of hops, and gates what was read.
+
+    x_s = MLP2(AGG{h_u : u∈s}),  z = LN(x),  y_v = drop(gelu(ENC(z_{v,K}, …, z_{v,0}))),  h'_v = drop(GLU(y_v)) + x_{v,0}
+    With `empty_hops='constant'` a hop without nodes is read as the row of the empty set, as published; with
+    `'zero'` it is not there, as the theorem pads.
+    Shape: h [nodes, dim] -> [nodes, dim]
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        aggregator: str | Callable[[int], nn.Module] = "sum",
+        encoder: str | Callable[[int], nn.Module] = "lru",
+        expand: int = 1,
+        glu: str = "full",
+        gelu: str = "erf",
+        dropout: float = 0.0,
+        empty_hops: str = "constant",
+    ):
+        super().__init__()
+        if empty_hops not in ("constant", "zero"):
+            raise ValueError(f"empty_hops is 'constant' or 'zero', not {empty_hops!r}")
+        self.empty_hops = empty_hops
+        self.aggregator = AGGREGATORS.resolve(aggregator)(dim)
+        self.mlp = SetMLP(dim, expand, gelu)
+        self.norm = nn.LayerNorm(dim, eps=EPS)
+        self.encoder = ENCODERS.resolve(encoder)(dim)
+        self.gelu = GELU(gelu)
+        self.glu = GLU(dim, glu)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
+        x = self.mlp(self.aggregator(h, hops))
+        sequences = hops.with_empty_hops if self.empty_hops == "constant" else hops
+        y = self.dropout(self.gelu(self.encoder(self.norm(x), sequences)))
+        return self.dropout(self.glu(y)) + hops.targets.sum(x)
+
+    def extra_repr(self) -> str:
+        return f"empty_hops={self.empty_hops!r}"

@@ -1,0 +1,1 @@
+"""Models: one class a file, each registered under a short name."""

@@ -1,0 +1,112 @@
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from gredkit.errors import UserError
+from gredkit.nn.dense import Dense, gelu_mlp
+from gredkit.nn.features.base import Columns
+from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.incidence import Incidence
+from gredkit.nn.layer import GREDLayer
+from gredkit.registry import FEATURES, MODELS, POSITIONAL
+
+Component = str | Callable[..., nn.Module]
+READOUTS = ("sum", "mean", "node")
+
+
+@dataclass(frozen=True)
+class GraphSpec:
+    """What the graphs of a task carry: columns of nodes and edges, and how many outputs are wanted."""
+
+    nodes: Columns
+    outputs: int
+    edges: Columns | None = None
+
+
+@MODELS.register("gred")
+class GRED(nn.Module):
+    """Feature encoder, GRED layers, readout and head.
+
+    Components are given by name, or as anything that builds one: `encoder=partial(LRU, mode="scan")`. With
+    `edge_features` each node also receives the mean of its edges' encoded features, as the published ZINC
+    model does. A positional encoding takes its columns out of `dim`. The head is Dense(gelu(Dense(·))), or
+    Dense(·) with `head_layers=1`.
+    Shape: batch of HopData -> [graphs, outputs], or [nodes, outputs] with readout 'node'
+    """
+
+    def __init__(
+        self,
+        spec: GraphSpec,
+        dim: int = 72,
+        layers: int = 4,
+        features: Component = "categorical",
+        edge_features: Component | None = None,
+        positional: Component = "none",
+        aggregator: Component = "sum",
+        encoder: Component = "lru",
+        expand: int = 1,
+        glu: str = "full",
+        gelu: str = "erf",
+        dropout: float = 0.0,
+        empty_hops: str = "constant",
+        readout: str = "sum",
+        head_layers: int = 2,
+    ):
+        super().__init__()
+        if readout not in READOUTS:
+            raise UserError(f"readout is one of {', '.join(READOUTS)}, not {readout!r}")
+        if edge_features is not None and spec.edges is None:
+            raise UserError("edge_features are asked for, but these graphs carry none")
+        self.dim, self.readout = dim, readout
+        self.positional = POSITIONAL.resolve(positional)()
+        if self.positional.width >= dim:
+            raise UserError(f"a positional encoding of {self.positional.width} columns leaves none of dim={dim}")
+        width = dim - self.positional.width
+        self.features = FEATURES.resolve(features)(spec.nodes, width)
+        self.edge_features = FEATURES.resolve(edge_features)(spec.edges, width) if edge_features else None
+        self.layers = nn.ModuleList(
+            GREDLayer(dim, aggregator, encoder, expand, glu, gelu, dropout, empty_hops) for _ in range(layers)
+        )
+        self.head = gelu_mlp(dim, dim, spec.outputs, gelu) if head_layers == 2 else Dense(dim, spec.outputs)
+
+    def forward(self, batch: Data) -> Tensor:
+        hops = HopIndex.of(batch)
+        h = self.encode_features(batch)
+        for layer in self.layers:
+            h = layer(h, hops)
+        return self.head(self.pool(h, batch))
+
+    def encode_features(self, batch: Data) -> Tensor:
+        """What the first layer sees. Shape: -> [nodes, dim]"""
+        h = self.features(batch.x)
+        if self.edge_features is not None:
+            h = h + mean_of_edges(self.edge_features(batch.edge_attr), batch.edge_index[1], len(h))
+        return torch.cat([h, self.positional(batch).to(h.dtype)], 1) if self.positional.width else h
+
+    def pool(self, h: Tensor, batch: Data) -> Tensor:
+        """Shape: [nodes, dim] -> [graphs, dim], or [nodes, dim] for readout 'node'"""
+        if self.readout == "node":
+            return h
+        ptr = batch.ptr if "ptr" in batch else torch.tensor([0, len(h)], device=h.device)
+        members = Incidence(ptr, torch.arange(len(h), device=h.device), len(h))
+        total = members.sum(h)
+        return total / ptr.diff().clamp(min=1).to(h.dtype)[:, None] if self.readout == "mean" else total
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, readout={self.readout!r}, parameters={count_parameters(self):,}"
+
+
+def mean_of_edges(edges: Tensor, target: Tensor, num_nodes: int) -> Tensor:
+    """The mean of the edges that end in a node, zero where none does. Shape: [edges, d] -> [nodes, d]"""
+    count = torch.zeros(num_nodes, dtype=edges.dtype, device=edges.device)
+    count = count.index_add(0, target, torch.ones_like(edges[:, 0]))
+    total = torch.zeros(num_nodes, edges.shape[1], dtype=edges.dtype, device=edges.device)
+    return total.index_add(0, target, edges) / count.clamp(min=1)[:, None]
+
+
+def count_parameters(module: nn.Module) -> int:
+    """The number of trainable parameters."""
+    return sum(p.numel() for p in module.parameters() if p.requires_grad)

@@ -1,0 +1,1 @@
+"""Positional encodings: one class a file, each registered under a short name."""

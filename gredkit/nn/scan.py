@@ -1,0 +1,64 @@
+"""A parallel scan: the linear recurrence in logarithmic depth, with its own backward."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def linear_scan(a: Tensor, b: Tensor, reverse: bool = False) -> Tensor:
+    """All states of the recurrence s_t = a_t * s_{t-1} + b_t with s_{-1} = 0.
+
+    Depth O(log T), work O(T). `a` is broadcast against `b`; with `reverse` the recurrence runs from the
+    end: s_t = a_t * s_{t+1} + b_t. Real or complex.
+    Shape: a [..., T or 1, d], b [..., T, d] -> [..., T, d]
+    """
+    a = a.reshape((1,) * (b.dim() - a.dim()) + a.shape)
+    if b.shape[-2] == 0:
+        return b
+    if reverse:
+        return _Scan.apply(a.flip(-2), b.flip(-2)).flip(-2)
+    return _Scan.apply(a, b)
+
+
+class _Scan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        states = _states(a, b)
+        ctx.save_for_backward(a, states)
+        return states
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        # With g_t the gradient of s_t and G_t that of b_t:  G_t = g_t + conj(a_{t+1}) G_{t+1},
+        # the same recurrence from the end; a_t receives G_t conj(s_{t-1}).
+        a, states = ctx.saved_tensors
+        later = a if a.shape[-2] == 1 else torch.cat([a[..., 1:, :], torch.zeros_like(a[..., :1, :])], -2)
+        into_b = linear_scan(later.conj(), grad, reverse=True)
+        into_a = None
+        if ctx.needs_input_grad[0]:
+            before = torch.cat([torch.zeros_like(states[..., :1, :]), states[..., :-1, :]], -2)
+            into_a = (into_b * before.conj()).sum_to_size(a.shape)
+            if not a.is_complex():
+                into_a = into_a.real if into_a.is_complex() else into_a
+        return into_a, into_b
+
+
+def _states(a: Tensor, b: Tensor) -> Tensor:
+    """Merge neighbours in pairs, scan the half as long sequence, fill in the states between."""
+    length = b.shape[-2]
+    if length == 1:
+        return b.clone()
+    pairs = length // 2
+    odd = slice(1, 2 * pairs, 2)
+    constant = a.shape[-2] == 1
+    a_odd = a if constant else a[..., odd, :]
+    a_even = a if constant else a[..., 0 : 2 * pairs : 2, :]
+    at_odd = _states(a_odd * a_even, a_odd * b[..., 0 : 2 * pairs : 2, :] + b[..., odd, :])
+    states = torch.empty(torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:], dtype=at_odd.dtype, device=b.device)
+    states[..., odd, :] = at_odd
+    states[..., 0, :] = b[..., 0, :]
+    rest = (length - 1) // 2
+    a_rest = a if constant else a[..., 2::2, :]
+    states[..., 2::2, :] = a_rest * at_odd[..., :rest, :] + b[..., 2::2, :]
+    return states

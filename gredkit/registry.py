@@ -1,0 +1,113 @@
+"""The one Registry class; every kind of component is an instance of it."""
+
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from gredkit.errors import UserError
+
+Component = Callable[..., Any]
+C = TypeVar("C", bound=Component)
+
+
+class DuplicateName(UserError):
+    """A name was registered twice."""
+
+
+class UnknownName(UserError, KeyError):
+    """A name that nobody registered."""
+
+    def __str__(self) -> str:  # KeyError would show the sentence in quotes
+        return str(self.args[0])
+
+
+class Registry(Mapping[str, Component]):
+    """Short names for the components of one kind.
+
+    A component registers itself with a decorator line. The modules in `home` are imported on the first
+    look-up, so a new file there is found without being mentioned anywhere else.
+    """
+
+    def __init__(self, kind: str, plural: str, home: str):
+        self.kind, self.plural, self.home = kind, plural, home
+        self._entries: dict[str, Component] = {}
+        self._loaded = False
+
+    def register(self, name: str) -> Callable[[C], C]:
+        """Decorator: make a class (or function) known under a short name."""
+
+        def add(component: C) -> C:
+            owner = self._entries.get(name)
+            if owner is not None and _where(owner) != _where(component):
+                raise DuplicateName(
+                    f"{self.kind} {name!r} of {_where(component)} is already registered by {_where(owner)}; "
+                    f"choose another name"
+                )
+            self._entries[name] = component
+            return component
+
+        return add
+
+    def resolve(self, component: str | Component) -> Component:
+        """The component behind a name; a class or factory stands for itself."""
+        return self[component] if isinstance(component, str) else component
+
+    def __getitem__(self, name: str) -> Component:
+        self._load()
+        if name not in self._entries:
+            near = difflib.get_close_matches(name, self._entries, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+            known = ", ".join(self) or "none yet"
+            raise UnknownName(f"unknown {self.kind} {name!r}: {hint}known {self.plural}: {known}")
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return iter(sorted(self._entries))
+
+    def __len__(self) -> int:
+        self._load()
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"Registry({self.plural}: {', '.join(self)})"
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        self._loaded = True
+        package = importlib.import_module(self.home)
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{self.home}.{module.name}")
+
+
+def _where(component: Component) -> str:
+    return f"{component.__module__}.{component.__qualname__}"
+
+
+def describe(component: Component) -> str:
+    """The first line of a component's docstring."""
+    return (inspect.getdoc(component) or "").partition("\n")[0]
+
+
+def hyperparameters(component: Component) -> dict[str, Any]:
+    """The parameters with defaults: what a user may set; dimensions, which code passes, have none."""
+    parameters = inspect.signature(component).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+
+
+AGGREGATORS = Registry("aggregator", "aggregators", "gredkit.nn.aggregators")
+ENCODERS = Registry("encoder", "encoders", "gredkit.nn.encoders")
+POSITIONAL = Registry("positional encoding", "positional", "gredkit.nn.positional")
+FEATURES = Registry("feature encoder", "features", "gredkit.nn.features")
+MODELS = Registry("model", "models", "gredkit.nn.models")
+DATASETS = Registry("dataset", "datasets", "gredkit.data.datasets")
+LAUNCHERS = Registry("launcher", "launchers", "gredkit.ablation.launchers")
+REPORTS = Registry("report", "reports", "gredkit.reports")
+
+REGISTRIES = {
+    r.plural: r for r in (AGGREGATORS, ENCODERS, POSITIONAL, FEATURES, MODELS, DATASETS, LAUNCHERS, REPORTS)
+}

@@ -1,0 +1,190 @@
+"""Is gredkit's model the published function? Compare it with numbers of the published implementation.
+
+    python tests/golden/compare.py FILE.npz …
+
+Builds the model that each file describes, loads its weights, and prints the largest absolute difference of
+outputs and of gradients. Exit code 1 if one exceeds 1e-4 of the largest absolute value of its kind.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+
+from gredkit import GRED, GraphSpec, add_hops
+from gredkit.nn.encoders.lru import LRU
+from gredkit.nn.features.categorical import Categorical
+from gredkit.nn.features.dense import DenseFeatures
+
+TOLERANCE = 1e-4
+
+
+@dataclass
+class Difference:
+    """The largest absolute difference, and the largest absolute value it is measured by."""
+
+    absolute: float
+    scale: float
+
+    @property
+    def relative(self) -> float:
+        return self.absolute / self.scale if self.scale else self.absolute
+
+    @classmethod
+    def between(cls, ours: Tensor, theirs: np.ndarray) -> "Difference":
+        reference = torch.from_numpy(theirs).to(ours)
+        if ours.shape != reference.shape:
+            raise SystemExit(f"shapes differ: ours {tuple(ours.shape)}, theirs {tuple(reference.shape)}")
+        both_finite = bool(ours.isfinite().all() and reference.isfinite().all())
+        gap = (ours - reference).abs().max().item() if ours.numel() else 0.0
+        return cls(gap if both_finite else float("inf"), reference.abs().max().item() if ours.numel() else 0.0)
+
+
+def compare(file: Mapping[str, np.ndarray], mode: str = "kernel", dtype: torch.dtype = torch.float32):
+    """Outputs and gradients of our model against those in the file: a `Difference` for each name."""
+    config = json.loads(str(file["config"]))
+    names = {name.removeprefix("param:"): file[name] for name in file if name.startswith("param:")}
+    model = build(config, names, mode).to(dtype)
+    parameters = {name: _parameter(model, place) for name, place in places(config, names, model).items()}
+    if unused := set(names) - set(parameters):
+        raise SystemExit(f"the file has weights that this model has no place for: {', '.join(sorted(unused))}")
+    with torch.no_grad():
+        for name, (parameter, turned) in parameters.items():
+            weight = torch.from_numpy(names[name])
+            parameter.copy_(weight.mT if turned else weight)
+
+    batch = graphs(file)
+    if batch.x.is_floating_point():
+        batch.x = batch.x.to(dtype)
+    out = model.eval()(batch)
+    out.backward(torch.arange(out.numel(), dtype=dtype).view(out.shape).cos())
+
+    differences = {"out": Difference.between(out.detach(), file["out"])}
+    for name, (parameter, turned) in parameters.items():
+        assert parameter.grad is not None, name
+        grad = parameter.grad.mT if turned else parameter.grad
+        differences[f"grad:{name}"] = Difference.between(grad, file[f"grad:{name}"])
+    return differences
+
+
+def graphs(file: Mapping[str, np.ndarray]) -> Batch:
+    """The file's graphs with their hop index, as one batch."""
+    ends = np.cumsum(file["num_nodes"])
+    edges, attr = file["edge_index"], file["edge_attr"] if "edge_attr" in file else None
+    data = []
+    for end, count in zip(ends, file["num_nodes"], strict=True):
+        mine = (edges[0] >= end - count) & (edges[0] < end)
+        graph = Data(
+            x=torch.from_numpy(file["x"][end - count : end]),
+            edge_index=torch.from_numpy(edges[:, mine].astype(np.int64) - (end - count)),
+            num_nodes=int(count),
+        )
+        if attr is not None:
+            graph.edge_attr = torch.from_numpy(attr[mine])
+        data.append(add_hops(graph, int(file["K"])))
+    return Batch.from_data_list(data)
+
+
+def build(config: dict, weights: Mapping[str, np.ndarray], mode: str) -> GRED:
+    """The model that a file describes, with fresh weights."""
+    kind = config["model"]
+    embeds = [weights[f"Embed_{i}/embedding"].shape[0] for i in range(len(weights)) if f"Embed_{i}/embedding" in weights]
+    categorical, dense = partial(Categorical, gelu="tanh"), partial(DenseFeatures, gelu="tanh")
+    by_kind = {
+        "zinc": dict(features=categorical, edge_features=categorical, readout="sum"),
+        "peptides": dict(features=categorical, readout="sum"),
+        "superpixel": dict(features=dense, readout="mean", head_layers=1),
+        "sbm": dict(features="embedding", readout="node", head_layers=1),
+    }
+    if kind not in by_kind:
+        raise SystemExit(f"unknown model {kind!r}: known are {', '.join(by_kind)}")
+    nodes: int | tuple[int, ...] = tuple(embeds[:1] if kind == "zinc" else embeds)
+    if kind == "superpixel":
+        nodes = weights["Dense_0/kernel"].shape[0]
+    spec = GraphSpec(nodes=nodes, outputs=config["dim_o"], edges=tuple(embeds[1:]) if kind == "zinc" else None)
+    return GRED(
+        spec,
+        dim=config["dim_h"],
+        layers=config["num_layers"],
+        encoder=partial(LRU, state_dim=config["dim_v"], mode=mode),
+        expand=config.get("expand", 1),
+        glu=config["act"].partition("-")[0],
+        gelu="tanh",
+        **by_kind[kind],
+    )
+
+
+def places(config: dict, weights: Mapping[str, np.ndarray], model: GRED) -> dict[str, str]:
+    """Where each weight of the file lives in our model."""
+    kind, layers = config["model"], config["num_layers"]
+    modules: dict[str, str] = {}
+    if kind == "zinc":
+        modules = {"Embed_0": "features.embeds.0", "Dense_0": "features.dense"}
+        modules |= {"Embed_1": "edge_features.embeds.0", "Dense_1": "edge_features.dense"}
+        modules |= {"Dense_2": "head.0", "Dense_3": "head.2"}
+    elif kind == "peptides":
+        columns = sum(name.startswith("Embed_") for name in weights)
+        modules = {f"Embed_{i}": f"features.embeds.{i}" for i in range(columns)}
+        modules |= {"Dense_0": "features.dense", "Dense_1": "head.0", "Dense_2": "head.2"}
+    elif kind == "superpixel":
+        modules = {"Dense_0": "features.mlp.0", "Dense_1": "features.mlp.2", "Dense_2": "head"}
+    elif kind == "sbm":
+        modules = {"Embed_0": "features.embed", "Dense_0": "head"}
+    full = config["act"].startswith("full")
+    for i in range(layers):
+        mlp, lru = f"GRED_{i}/MLP_0", f"GRED_{i}/LRU_0"
+        modules |= {f"{mlp}/LayerNorm_0": f"layers.{i}.mlp.norm", f"{lru}/LayerNorm_0": f"layers.{i}.norm"}
+        modules |= {f"{mlp}/Dense_0": f"layers.{i}.mlp.up", f"{mlp}/Dense_1": f"layers.{i}.mlp.down"}
+        modules |= {f"{lru}/Dense_{int(full)}": f"layers.{i}.glu.gate"}
+        if full:
+            modules |= {f"{lru}/Dense_0": f"layers.{i}.glu.value"}
+
+    leaf = {"kernel": "weight", "embedding": "weight", "scale": "weight", "bias": "bias"}
+    found = {
+        f"{theirs}/{name}": f"{ours}.{leaf[name]}"
+        for theirs, ours in modules.items()
+        for name in leaf
+        if f"{theirs}/{name}" in weights
+    }
+    recurrent = {"nu_log": "nu_log", "theta_log": "theta_log", "gamma_log": "gamma_log"}
+    recurrent |= {"B_re": "in_re", "B_im": "in_im", "C_re": "out_re", "C_im": "out_im"}
+    for i in range(layers):
+        found |= {f"GRED_{i}/LRU_0/{a}": f"layers.{i}.encoder.{b}" for a, b in recurrent.items()}
+    return found
+
+
+def _parameter(model: nn.Module, place: str) -> tuple[nn.Parameter, bool]:
+    """The parameter at a place, and whether the file holds it transposed, as [in, out]."""
+    parameter = model.get_parameter(place)
+    return parameter, parameter.dim() == 2 and "embed" not in place
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", metavar="FILE.npz")
+    parser.add_argument("--mode", default="kernel", choices=("kernel", "scan", "loop"), help="how the LRU computes")
+    arguments = parser.parse_args()
+    failed = False
+    for path in arguments.files:
+        with np.load(path) as file:
+            differences = compare(dict(file), arguments.mode)
+        out = differences.pop("out")
+        name, grad = max(differences.items(), key=lambda item: item[1].relative)
+        largest = max(d.absolute for d in differences.values())
+        good = max(out.relative, grad.relative) <= TOLERANCE
+        failed |= not good
+        print(f"{path}: {'same function' if good else 'DIFFERENT'}")
+        print(f"  outputs    largest difference {out.absolute:.2e}, relative {out.relative:.2e}")
+        print(f"  gradients  largest difference {largest:.2e}, relative {grad.relative:.2e} ({name})")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
