@@ -13,5 +13,5 @@ def command(main: Callable[[], None]) -> None:
     try:
         main()
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {str(error).splitlines()[0]}", file=sys.stderr)  # gin adds lines of its own
         sys.exit(2)

@@ -108,6 +108,4 @@ DATASETS = Registry("dataset", "datasets", "gredkit.data.datasets")
 LAUNCHERS = Registry("launcher", "launchers", "gredkit.ablation.launchers")
 REPORTS = Registry("report", "reports", "gredkit.reports")
 
-REGISTRIES = {
-    r.plural: r for r in (AGGREGATORS, ENCODERS, POSITIONAL, FEATURES, MODELS, DATASETS, LAUNCHERS, REPORTS)
-}
+REGISTRIES = {r.plural: r for r in (AGGREGATORS, ENCODERS, POSITIONAL, FEATURES, MODELS, DATASETS, LAUNCHERS, REPORTS)}

@@ -50,7 +50,18 @@ def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-
         if rows + levels > len(seq_set):
             seq_set = _grown(seq_set, rows + levels)
         sets = _store(
-            distance, queue, level_start, levels, weights, table, set_start, set_hash, set_member, sets, seq_set, rows
+            distance,
+            queue,
+            level_start,
+            levels,
+            weights,
+            table,
+            set_start,
+            set_hash,
+            set_member,
+            sets,
+            seq_set,
+            rows,
         )
         seq_length[v] = levels
         rows += levels

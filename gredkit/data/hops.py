@@ -13,6 +13,8 @@ from tqdm import tqdm
 
 from gredkit.errors import UserError
 
+NODE_KEYS = {"x", "feat", "pos", "batch", "n_id", "tf", "adj", "adj_t"}  # from these PyG knows the number of nodes
+
 
 class HopData(Data):
     """A PyG `Data` with its hop index; PyG's own collation makes a batch of them.
@@ -41,8 +43,9 @@ def add_hops(data: Data, K: int | None) -> HopData:
     """
     if K is not None and K < 0:
         raise UserError(f"K counts hops and cannot be {K}: use 0, 1, 2, … or None for the diameter")
-    source, target = _edges(data)
-    sets = _hop_sets()(source, target, data.num_nodes, -1 if K is None else K, _weights(data.num_nodes))
+    num_nodes = _num_nodes(data)
+    source, target = _edges(data, num_nodes)
+    sets = _hop_sets()(source, target, num_nodes, -1 if K is None else K, _weights(num_nodes))
     set_size, set_member, seq_length, seq_set = map(torch.from_numpy, sets)
 
     hops = HopData.from_dict(data.to_dict())
@@ -73,17 +76,23 @@ def add_hops_to_all(
     return done
 
 
-def _edges(data: Data) -> tuple[np.ndarray, np.ndarray]:
-    if data.num_nodes is None:
+def _num_nodes(data: Data) -> int:
+    # From edges alone PyG would guess, with a warning, and miss the isolated nodes at the end.
+    told = any(key in NODE_KEYS or "node" in key for key in data.to_dict())
+    if not told or data.num_nodes is None:
         raise UserError("the graph does not say how many nodes it has: give it x or num_nodes")
+    return data.num_nodes
+
+
+def _edges(data: Data, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     if data.edge_index is None or data.edge_index.numel() == 0:
         none = np.empty(0, np.int64)
         return none, none
     edges = np.ascontiguousarray(data.edge_index.cpu().numpy(), np.int64)
-    if edges.min() < 0 or edges.max() >= data.num_nodes:
+    if edges.min() < 0 or edges.max() >= num_nodes:
         raise UserError(
             f"edge_index names node {edges.max() if edges.min() >= 0 else edges.min()}, "
-            f"but the graph has nodes 0 to {data.num_nodes - 1}"
+            f"but the graph has {num_nodes} nodes, numbered from 0"
         )
     return edges[0], edges[1]
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from gredkit.nn.incidence import Incidence, starts
 
@@ -42,21 +43,21 @@ class HopIndex:
     full_profile: tuple[int, ...]  # the same with empty hops counted
 
     @classmethod
-    def of(cls, batch: object) -> HopIndex:
+    def of(cls, batch: Data) -> HopIndex:
         """The index of a PyG batch of `HopData`, or of a single one."""
-        if "hop_seq_set" not in batch:  # type: ignore[operator]
+        if "hop_seq_set" not in batch:
             raise ValueError("this graph has no hop index: call gredkit.add_hops on it first")
-        profiles = batch.hop_profile  # type: ignore[attr-defined]
+        profiles = batch.hop_profile
         profiles = [profiles] if isinstance(profiles, np.ndarray) else profiles
-        size = batch.hop_set_size  # type: ignore[attr-defined]
+        size = batch.hop_set_size
         of_graph = getattr(batch, "batch", None)
-        K = batch.hop_K  # type: ignore[attr-defined]
+        K = batch.hop_K
         return cls(
             set_size=torch.cat([size, size.new_zeros(1)]).long(),
-            set_member=batch.hop_set_member.long(),  # type: ignore[attr-defined]
-            seq_length=batch.hop_seq_length.long(),  # type: ignore[attr-defined]
-            seq_set=batch.hop_seq_set.long(),  # type: ignore[attr-defined]
-            last_hop=K.expand(batch.num_nodes) if of_graph is None else K[of_graph],  # type: ignore[attr-defined]
+            set_member=batch.hop_set_member.long(),
+            seq_length=batch.hop_seq_length.long(),
+            seq_set=batch.hop_seq_set.long(),
+            last_hop=K.expand(batch.num_nodes) if of_graph is None else K[of_graph],
             profile=_total(profiles),
             full_profile=_total([np.full_like(p, p[0]) for p in profiles]),
         )
@@ -125,7 +126,7 @@ class HopIndex:
     @cached_property
     def packed(self) -> Packed:
         """The sequences in the order in which PyTorch's recurrent kernels read them."""
-        sizes = torch.tensor(self.profile[: self.width])
+        sizes = torch.tensor(self.profile[: self.width], dtype=torch.long)
         place = torch.empty_like(self.seq_length)
         order = self.seq_length.argsort(descending=True, stable=True)
         place[order] = torch.arange(self.num_nodes, device=order.device)

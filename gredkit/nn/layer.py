@@ -42,7 +42,8 @@ class SetMLP(nn.Module):
 class GREDLayer(nn.Module):
     """Aggregates every hop set, reads each node's sequence of hops, and gates what was read.
 
-    x_s = MLP2(AGG{h_u : u∈s}),  z = LN(x),  y_v = drop(gelu(ENC(z_{v,K}, …, z_{v,0}))),  h'_v = drop(GLU(y_v)) + x_{v,0}
+    x_s = MLP2(AGG{h_u : u∈s});  z = LN(x);  y_v = drop(gelu(ENC(z_{v,K}, …, z_{v,0})))
+    h'_v = drop(GLU(y_v)) + x_{v,0}
     With `empty_hops='constant'` a hop without nodes is read as the row of the empty set, as published; with
     `'zero'` it is not there, as the theorem pads.
     Shape: h [nodes, dim] -> [nodes, dim]

@@ -13,7 +13,10 @@ def linear_scan(a: Tensor, b: Tensor, reverse: bool = False) -> Tensor:
     end: s_t = a_t * s_{t+1} + b_t. Real or complex.
     Shape: a [..., T or 1, d], b [..., T, d] -> [..., T, d]
     """
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    a, b = a.to(dtype), b.to(dtype)
     a = a.reshape((1,) * (b.dim() - a.dim()) + a.shape)
+    b = b.expand(torch.broadcast_shapes(a.shape, b.shape))
     if b.shape[-2] == 0:
         return b
     if reverse:
@@ -39,8 +42,6 @@ class _Scan(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             before = torch.cat([torch.zeros_like(states[..., :1, :]), states[..., :-1, :]], -2)
             into_a = (into_b * before.conj()).sum_to_size(a.shape)
-            if not a.is_complex():
-                into_a = into_a.real if into_a.is_complex() else into_a
         return into_a, into_b
 
 
@@ -55,7 +56,7 @@ def _states(a: Tensor, b: Tensor) -> Tensor:
     a_odd = a if constant else a[..., odd, :]
     a_even = a if constant else a[..., 0 : 2 * pairs : 2, :]
     at_odd = _states(a_odd * a_even, a_odd * b[..., 0 : 2 * pairs : 2, :] + b[..., odd, :])
-    states = torch.empty(torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:], dtype=at_odd.dtype, device=b.device)
+    states = torch.empty_like(b)
     states[..., odd, :] = at_odd
     states[..., 0, :] = b[..., 0, :]
     rest = (length - 1) // 2

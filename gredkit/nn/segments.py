@@ -35,8 +35,10 @@ def segment_reduce(x: Tensor, sets: Incidence, reduce: str, backend: str | None 
     Where several rows hold the maximum, the first of them receives the gradient.
     Shape: x [nodes, d], sets [sets x nodes] -> [sets, d]
     """
+    if reduce not in FASTEST:
+        raise UserError(f"sets are reduced by {', '.join(FASTEST)}, not by {reduce!r}")
     backend = backend or FASTEST[reduce]
-    if backend not in backends():
+    if backend != "native" and backend not in backends():  # native is always there: nothing to look up
         raise UserError(f"segment backend {backend!r} is not to be had here; choose from {', '.join(backends())}")
     if reduce == "max":
         return _Max.apply(x, sets, backend)
@@ -63,24 +65,28 @@ class _Max(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, sets: Incidence, backend: str) -> Tensor:
         value, holder = _max_scatter(x, sets) if backend == "scatter" else _max_native(x, sets)
         empty = (sets.start.diff() == 0)[:, None]
-        ctx.save_for_backward(holder.masked_fill(empty, 0), empty)
         ctx.num_rows = x.shape[0]
+        ctx.save_for_backward(holder.masked_fill(empty, ctx.num_rows))  # a row of its own, dropped below
         return value.masked_fill(empty, 0)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        holder, empty = ctx.saved_tensors
-        grad = grad.masked_fill(empty, 0)
-        return grad.new_zeros(ctx.num_rows, grad.shape[1]).scatter_add(0, holder, grad), None, None
+        (holder,) = ctx.saved_tensors
+        into_x = grad.new_zeros(ctx.num_rows + 1, grad.shape[1]).scatter_add(0, holder, grad)
+        return into_x[: ctx.num_rows], None, None
 
 
 def _max_native(x: Tensor, sets: Incidence) -> tuple[Tensor, Tensor]:
     value, _, _, holder = torch.embedding_bag(
-        x, sets.columns, sets.start, mode=2, include_last_offset=True  # mode 2 is the maximum
+        x,
+        sets.columns,
+        sets.start,
+        mode=2,
+        include_last_offset=True,  # mode 2 is the maximum
     )
     return value, holder
 
 
 def _max_scatter(x: Tensor, sets: Incidence) -> tuple[Tensor, Tensor]:
     value, entry = torch_scatter().segment_max_csr(x[sets.columns], sets.start)  # type: ignore[union-attr]
-    return value, sets.columns[entry.clamp(max=max(sets.columns.numel() - 1, 0))]
+    return value, torch.cat([sets.columns, sets.columns.new_zeros(1)])[entry]  # an empty set has one past the last

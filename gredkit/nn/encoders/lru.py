@@ -72,7 +72,8 @@ class LRU(SequenceEncoder):
         eigenvalues = self.eigenvalues()
         gain = self.gamma_log.to(eigenvalues.real).exp()
         into = torch.cat([gain[:, None] * self.in_re, gain[:, None] * self.in_im]).to(gain)
-        inputs = hops.grid.sum(z.to(gain) @ into.mT).view(hops.num_nodes, hops.width, 2, self.state_dim)
+        rows = (z.to(gain) @ into.mT).to(gain)  # autocast makes the product a type that has no complex twin
+        inputs = hops.grid.sum(rows).view(hops.num_nodes, hops.width, 2, self.state_dim)
         inputs = torch.complex(inputs[:, :, 0], inputs[:, :, 1])
         if self.mode == "scan":
             return linear_scan(eigenvalues, inputs, reverse=True)

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
@@ -9,7 +11,7 @@ from gredkit.nn.hop_index import HopIndex
 class Recurrent(SequenceEncoder):
     """One of PyTorch's recurrent kernels over packed sequences, farthest hop first: y_v = W_out s_v."""
 
-    kernel: type[nn.RNNBase]
+    kernel: Callable[..., nn.RNNBase]
 
     def __init__(self, dim: int, state_dim: int | None = None, layers: int = 1):
         super().__init__()

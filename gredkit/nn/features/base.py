@@ -4,9 +4,8 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
+from gredkit.data.task import Columns
 from gredkit.errors import UserError
-
-Columns = int | tuple[int, ...]  # how many dense columns, or the vocabulary of each categorical one
 
 
 class FeatureEncoder(nn.Module, ABC):

@@ -1,8 +1,9 @@
 import torch
 from torch import Tensor, nn
 
+from gredkit.data.task import Columns
 from gredkit.nn.dense import GELU, Dense, Embed
-from gredkit.nn.features.base import Columns, FeatureEncoder, vocabularies
+from gredkit.nn.features.base import FeatureEncoder, vocabularies
 from gredkit.registry import FEATURES
 
 

@@ -1,8 +1,9 @@
 from torch import Tensor
 
+from gredkit.data.task import Columns
 from gredkit.errors import UserError
 from gredkit.nn.dense import gelu_mlp
-from gredkit.nn.features.base import Columns, FeatureEncoder
+from gredkit.nn.features.base import FeatureEncoder
 from gredkit.registry import FEATURES
 
 
@@ -17,8 +18,10 @@ class DenseFeatures(FeatureEncoder):
     def __init__(self, columns: Columns, dim: int, gelu: str = "erf"):
         super().__init__()
         if not isinstance(columns, int):
-            raise UserError(f"'dense' takes real-valued columns, not {len(columns)} categorical ones: use 'categorical'")
+            raise UserError(
+                f"'dense' takes real-valued columns, not {len(columns)} categorical ones: use 'categorical'"
+            )
         self.mlp = gelu_mlp(columns, dim, dim, gelu)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.mlp(x.view(len(x), -1).to(self.mlp[0].weight.dtype))
+        return self.mlp(x.view(len(x), -1).to(next(self.mlp.parameters()).dtype))

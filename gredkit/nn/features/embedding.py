@@ -1,8 +1,9 @@
 from torch import Tensor
 
+from gredkit.data.task import Columns
 from gredkit.errors import UserError
 from gredkit.nn.dense import Embed
-from gredkit.nn.features.base import Columns, FeatureEncoder, vocabularies
+from gredkit.nn.features.base import FeatureEncoder, vocabularies
 from gredkit.registry import FEATURES
 
 

@@ -1,13 +1,12 @@
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
 from gredkit.nn.dense import Dense, gelu_mlp
-from gredkit.nn.features.base import Columns
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.incidence import Incidence
 from gredkit.nn.layer import GREDLayer
@@ -15,15 +14,6 @@ from gredkit.registry import FEATURES, MODELS, POSITIONAL
 
 Component = str | Callable[..., nn.Module]
 READOUTS = ("sum", "mean", "node")
-
-
-@dataclass(frozen=True)
-class GraphSpec:
-    """What the graphs of a task carry: columns of nodes and edges, and how many outputs are wanted."""
-
-    nodes: Columns
-    outputs: int
-    edges: Columns | None = None
 
 
 @MODELS.register("gred")

@@ -1,0 +1,35 @@
+# Two commands do all: `make ablation` and `make test`. Both prepare .venv first, and reuse it afterwards.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: ablation test setup scatter lint types bench clean
+
+ablation: setup  ## train the encoders of the RNN-flavour ablation and print the table
+	$(BIN)/python -m gredkit.run --gin ablations/rnn_flavors.gin
+
+test: setup lint types  ## lint, types and tests
+	$(BIN)/python -m pytest -n auto
+
+setup: .venv/.ready  ## create .venv and install gredkit with what its tests need
+
+.venv/.ready: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+scatter: setup  ## build torch-scatter against the installed torch (several minutes)
+	$(BIN)/python -m pip install --quiet -c constraints.txt setuptools wheel
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e '.[dev,scatter]'
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: setup
+	$(BIN)/mypy
+
+bench: setup  ## race gredkit against the usual ways
+	$(BIN)/python -m gredkit.bench
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,1 @@
+"""A study and its trials."""

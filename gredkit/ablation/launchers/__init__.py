@@ -1,0 +1,1 @@
+"""Launchers: one function a file, each registered under a short name."""

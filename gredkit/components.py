@@ -1,0 +1,42 @@
+"""python -m gredkit.components [KIND …] [--import MODULE]: what there is to choose from."""
+
+import argparse
+
+from rich.console import Console
+from rich.table import Table
+
+from gredkit.config import import_modules
+from gredkit.errors import command
+from gredkit.registry import REGISTRIES, Registry, describe, hyperparameters
+
+
+def table(registry: Registry) -> Table:
+    """One row a component: name, description, parameters with their defaults."""
+    result = Table(title=registry.plural, title_justify="left", title_style="bold", expand=False)
+    result.add_column("name", no_wrap=True)
+    result.add_column("description", ratio=2)
+    result.add_column("parameters", ratio=1)
+    for name, component in registry.items():
+        parameters = ", ".join(f"{key}={value!r}" for key, value in hyperparameters(component).items())
+        result.add_row(name, describe(component), parameters)
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m gredkit.components", description="List the components.")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"any of {', '.join(REGISTRIES)}; all by default")
+    parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE",
+                        help="a module of your own that registers components; may be repeated")  # fmt: skip
+    arguments = parser.parse_args()
+    if unknown := [kind for kind in arguments.kinds if kind not in REGISTRIES]:
+        parser.error(f"unknown kind {unknown[0]!r}: choose from {', '.join(REGISTRIES)}")
+    import_modules(arguments.modules)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)  # a pipe has no width; wrapping would break names
+    for kind in arguments.kinds or REGISTRIES:
+        console.print(table(REGISTRIES[kind]))
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,90 @@
+"""Gin: components under `<kind>.<name>`, and the function that composes them into a model.
+
+Everything here reads gin's bindings; everything built by hand, from the classes themselves, does not.
+"""
+
+import importlib
+import importlib.util  # gin 0.5 uses it and does not import it
+import logging
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from torch import nn
+
+import gin
+from gredkit.data.task import GraphSpec
+from gredkit.errors import UserError
+from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, REGISTRIES, Registry
+
+_exposed: dict[tuple[str, str], Any] = {}
+
+
+def import_modules(names: Iterable[str]) -> None:
+    """Import a user's own modules, which register their components as they load."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not name.startswith(error.name):
+                raise
+            raise UserError(f"cannot import {name!r}: there is no module {error.name!r} in {os.getcwd()}") from None
+
+
+def expose() -> None:
+    """Make every registered component known to gin, as `encoders.lru`, `aggregators.sum`, …."""
+    for registry in REGISTRIES.values():
+        for name, component in registry.items():
+            if _exposed.get((registry.plural, name)) is not component:
+                gin.register(name, module=registry.plural)(component)
+                _exposed[registry.plural, name] = component
+
+
+def configured(registry: Registry, name: str) -> Any:
+    """A component as gin has configured it; the class itself stays as it is."""
+    registry[name]  # an unknown name raises with the nearest matches
+    expose()
+    return gin.get_configurable(f"{registry.plural}.{name}")
+
+
+@gin.register(module="gredkit")
+def variant(
+    spec: GraphSpec,
+    model: str = "gred",
+    features: str = "categorical",
+    edge_features: str | None = None,
+    positional: str = "none",
+    aggregator: str = "sum",
+    encoder: str = "lru",
+) -> nn.Module:
+    """The model that gin's bindings describe, for graphs of a kind."""
+    return configured(MODELS, model)(
+        spec,
+        features=configured(FEATURES, features),
+        edge_features=configured(FEATURES, edge_features) if edge_features else None,
+        positional=configured(POSITIONAL, positional),
+        aggregator=configured(AGGREGATORS, aggregator),
+        encoder=configured(ENCODERS, encoder),
+    )
+
+
+def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
+    """Read gin files, then single bindings, into this process; what is wrong in them is a `UserError`."""
+    expose()
+    logging.getLogger("absl").setLevel(logging.ERROR)  # gin calls a file not found that it then finds
+    files = list(files)
+    for file in files:
+        if not os.path.isfile(file):
+            raise UserError(f"there is no gin file {file!r} in {os.getcwd()}")
+    try:
+        gin.parse_config_files_and_bindings(files, list(bindings), print_includes_and_imports=False)
+    except (ValueError, SyntaxError, OSError) as error:
+        raise UserError(f"gin: {' '.join(str(error).split())}") from error
+
+
+def build_model(spec: GraphSpec) -> nn.Module:
+    """`variant`, with gin's bindings."""
+    return gin.get_configurable("gredkit.variant")(spec)

@@ -1,0 +1,1 @@
+"""Datasets: one function a file, each registered under a short name."""

@@ -1,0 +1,48 @@
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch_geometric.data import Data
+
+from gredkit.data.task import GraphSpec, Task
+from gredkit.registry import DATASETS
+
+IGNORED = -100  # the label of nodes that are not asked
+
+
+@DATASETS.register("ring_transfer")
+def ring_transfer(distance: int = 5, symbols: int = 5, graphs: int = 1000, seed: int = 0) -> Task:
+    """Every node of a ring carries a symbol; the marked node must name the one on the far side.
+
+    The ring has 2 * distance nodes, so the answer is `distance` hops away, at the end of the sequence of
+    hops. 60 % of the graphs train, 20 % validate, 20 % test. Chance is 1 / symbols.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    nodes = 2 * distance
+    ring = torch.arange(nodes)
+    edge_index = torch.stack([torch.cat([ring, ring.roll(-1)]), torch.cat([ring.roll(-1), ring])])
+
+    def graph() -> Data:
+        symbol = torch.randint(symbols, (nodes,), generator=generator)
+        label = torch.full((nodes,), IGNORED)
+        label[0] = symbol[distance]
+        return Data(x=torch.stack([symbol, (ring == 0).long()], 1), edge_index=edge_index, y=label)
+
+    made = [graph() for _ in range(graphs)]
+    first, second = round(0.6 * graphs), round(0.8 * graphs)
+    return Task(
+        name="ring_transfer",
+        spec=GraphSpec(nodes=(symbols, 2), outputs=symbols),
+        train=made[:first],
+        validation=made[first:second],
+        test=made[second:],
+        loss=F.cross_entropy,  # leaves out the label -100
+        metric=accuracy,
+        metric_name="accuracy",
+        larger_is_better=True,
+    )
+
+
+def accuracy(logits: Tensor, labels: Tensor) -> float:
+    """The share of right answers among the nodes that are asked."""
+    asked = labels != IGNORED
+    return (logits.argmax(1) == labels)[asked].float().mean().item()

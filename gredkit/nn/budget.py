@@ -1,0 +1,51 @@
+"""The width that gives a model a wanted number of parameters."""
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from gredkit.errors import UserError
+from gredkit.nn.models.gred import count_parameters
+
+
+def width_for(build: Callable[[int], nn.Module], budget: int, largest: int = 4096) -> int:
+    """The width whose parameter count is nearest to the budget: `build(width)` must grow with it."""
+
+    def count(width: int) -> int:
+        return _count(lambda: build(width))
+
+    low, high = 1, 2
+    while high < largest and count(high) < budget:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if count(middle) < budget else (low, middle)
+    return min((low, high), key=lambda width: abs(count(width) - budget))
+
+
+def widths_for(
+    build: Callable[[int, int], nn.Module], budget: int, tolerance: float = 0.01, largest: int = 4096
+) -> tuple[int, int]:
+    """Width and state width within `tolerance` of the budget: `build(width, state_width)`.
+
+    One step of the width alone changes a small model by more than a hundredth. The state width, as near to
+    the width as the budget allows, makes up the rest; a model without a state keeps the nearest width.
+    """
+    nearest = width_for(lambda width: build(width, width), budget, largest)
+    best, off = (nearest, nearest), float("inf")
+    for width in sorted(range(max(nearest - 8, 1), nearest + 9), key=lambda w: abs(w - nearest)):
+        state = width_for(lambda state: build(width, state), budget, largest=2 * width)  # noqa: B023
+        miss = abs(_count(lambda: build(width, state)) - budget) / budget  # noqa: B023
+        if miss < off:
+            best, off = (width, state), miss
+        if off <= tolerance:
+            return best
+    raise UserError(
+        f"no width within {tolerance:.0%} of {budget:,} parameters: the nearest is {best[0]}, off by {off:.1%}"
+    )
+
+
+def _count(build: Callable[[], nn.Module]) -> int:
+    with torch.device("meta"):
+        return count_parameters(build())

@@ -1,0 +1,1 @@
+"""Reports: one function a file, each registered under a short name."""

@@ -1,0 +1,37 @@
+"""python -m gredkit.run --gin FILE [--set BINDING=VALUE]: train every trial of a study, print its table."""
+
+import argparse
+
+import pandas as pd
+
+import gin
+from gredkit import config
+from gredkit.ablation import study as _  # noqa: F401  known to gin from here on
+from gredkit.errors import command
+from gredkit.registry import LAUNCHERS, REPORTS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m gredkit.run", description=__doc__)
+    parser.add_argument("--gin", action="append", required=True, metavar="FILE", help="may be repeated")
+    parser.add_argument("--set", action="append", default=[], metavar="BINDING=VALUE", help="may be repeated")
+    parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE",
+                        help="a module of your own that registers components; may be repeated")  # fmt: skip
+    arguments = parser.parse_args()
+    config.import_modules(arguments.modules)
+    config.load(arguments.gin, arguments.set)
+    trials = gin.get_configurable("gredkit.study")()
+
+    def run(trial):  # type: ignore[no-untyped-def]
+        gin.clear_config()
+        config.load(arguments.gin, [*arguments.set, *trial.bindings])
+        result = gin.get_configurable("gredkit.run_trial")(trial.seed)
+        print(f"{trial.variant}, seed {trial.seed}: test {result.test:.3f} (epoch {result.epoch})", flush=True)
+        return {"variant": trial.variant, "seed": trial.seed, **vars(result)}
+
+    results = pd.DataFrame(LAUNCHERS["local"](trials, run))
+    print(f"\n{REPORTS['table'](results)}")
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,1 @@
+"""Training one model on one task."""

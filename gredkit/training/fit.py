@@ -1,0 +1,65 @@
+"""Train a model on a task, choose by validation, test once."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch_geometric.data import Data
+from torch_geometric.loader import DataLoader
+
+from gredkit.data.hops import add_hops_to_all
+from gredkit.data.task import Task
+from gredkit.nn.positional.base import PositionalEncoding
+
+
+@dataclass(frozen=True)
+class Result:
+    """The metric at the best validation epoch."""
+
+    epoch: int
+    validation: float
+    test: float
+
+
+def fit(
+    model: nn.Module,
+    task: Task,
+    seed: int,
+    K: int | None = None,
+    epochs: int = 20,
+    batch_size: int = 32,
+    learning_rate: float = 1e-3,
+    weight_decay: float = 0.1,
+) -> Result:
+    """Minimise the task's loss; the epoch that validates best is the one that is tested."""
+    torch.manual_seed(seed)
+    train, validation, test = (_prepared(part, model, K) for part in (task.train, task.validation, task.test))
+    batches = DataLoader(train, batch_size, shuffle=True)
+    optimiser = torch.optim.AdamW(model.parameters(), learning_rate, weight_decay=weight_decay)
+    best, best_weights = None, {}
+    for epoch in range(epochs):
+        model.train()
+        for batch in batches:
+            optimiser.zero_grad()
+            task.loss(model(batch), batch.y).backward()
+            optimiser.step()
+        score = evaluate(model, validation, task, batch_size)
+        if best is None or (score > best[1] if task.larger_is_better else score < best[1]):
+            best, best_weights = (epoch, score), deepcopy(model.state_dict())
+    assert best is not None, "at least one epoch"
+    model.load_state_dict(best_weights)
+    return Result(*best, test=evaluate(model, test, task, batch_size))
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, graphs: list[Data], task: Task, batch_size: int) -> float:
+    """The task's metric over all graphs."""
+    model.eval()
+    answers = [(model(batch), batch.y) for batch in DataLoader(graphs, batch_size)]
+    return task.metric(torch.cat([a for a, _ in answers]), torch.cat([y for _, y in answers]))
+
+
+def _prepared(graphs: list[Data], model: nn.Module, K: int | None) -> list[Data]:
+    positional: PositionalEncoding = model.positional  # type: ignore[assignment]
+    return [positional.add_to(graph) for graph in add_hops_to_all(graphs, K, progress=False)]

@@ -1,0 +1,31 @@
+import pytest
+from commands import fails_with_a_sentence, run
+
+from gredkit.registry import REGISTRIES, hyperparameters
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_every_component_is_listed_with_its_parameters(kind):
+    result = run("-m", "gredkit.components", kind)
+    assert result.returncode == 0, result.stderr
+    words = result.stdout.replace("│", " ").split()
+    for name, component in REGISTRIES[kind].items():
+        assert name in words
+        for parameter, default in hyperparameters(component).items():
+            assert any(word.startswith(f"{parameter}=") for word in words), (name, parameter, default)
+
+
+def test_all_kinds_are_listed_by_default():
+    result = run("-m", "gredkit.components")
+    assert all(f"{kind}\n" in result.stdout.replace(" ", "") for kind in REGISTRIES)
+
+
+def test_an_unknown_kind_is_a_mistake():
+    result = run("-m", "gredkit.components", "encodrs")
+    assert result.returncode == 2
+    assert "unknown kind 'encodrs': choose from aggregators, encoders" in result.stderr
+
+
+def test_a_missing_module_is_a_mistake():
+    line = fails_with_a_sentence(run("-m", "gredkit.components", "--import", "no_such.module"))
+    assert "cannot import 'no_such.module'" in line
