@@ -1,0 +1,34 @@
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gredkit.nn.dense import Embed
+from gredkit.nn.positional.base import PositionalEncoding
+from gredkit.nn.positional.graph import adjacency_matrix
+from gredkit.registry import POSITIONAL
+
+
+@POSITIONAL.register("degree")
+class Degree(PositionalEncoding):
+    """An embedding of the number of distinct neighbours; the last one stands for `largest` and more.
+
+    Embed(min(|N(v)|, largest))
+    Shape: [nodes] -> [nodes, width]
+    """
+
+    key = "pe_degree"
+
+    def __init__(self, largest: int = 64, width: int = 16):
+        super().__init__()
+        self.largest, self.width = largest, width
+        self.embed = Embed(largest + 1, width)
+
+    def precompute(self, data: Data) -> Tensor:
+        """The degree as it is, so that `largest` may change later. Shape: [nodes]"""
+        return torch.from_numpy(adjacency_matrix(data).sum(1)).long()
+
+    def encode(self, values: Tensor, batch: Data) -> Tensor:
+        return self.embed(values.clamp(max=self.largest))
+
+    def extra_repr(self) -> str:
+        return f"largest={self.largest}, width={self.width}"

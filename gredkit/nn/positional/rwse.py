@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gredkit.nn.dense import gelu_mlp
+from gredkit.nn.positional.base import PositionalEncoding
+from gredkit.nn.positional.graph import adjacency_matrix, normalised
+from gredkit.registry import POSITIONAL
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+CELLS = 2**22  # of the dense block held at a time
+
+
+@POSITIONAL.register("rwse")
+class RWSE(PositionalEncoding):
+    """How likely a random walk is back at its start after t steps; zero for an isolated node.
+
+    Dense(gelu(Dense(p_v))),  p_{v,t} = ((D^-1 A)^t)_{vv},  t = 1 … steps
+    Shape: [nodes, steps] -> [nodes, width]
+    """
+
+    key = "pe_rwse"
+
+    def __init__(self, steps: int = 16, width: int = 16, gelu: str = "erf"):
+        super().__init__()
+        self.steps, self.width = steps, width
+        self.mlp = gelu_mlp(steps, width, width, gelu)
+
+    def precompute(self, data: Data) -> Tensor:
+        return torch.from_numpy(return_probabilities(adjacency_matrix(data), self.steps)).float()
+
+    def encode(self, values: Tensor, batch: Data) -> Tensor:
+        return self.mlp(values.to(next(self.mlp.parameters()).dtype))
+
+
+def return_probabilities(A: csr_array, steps: int, cells: int = CELLS) -> np.ndarray:
+    """The diagonals of (D^-1 A)^t, some columns of the powers at a time.
+
+    S = D^-1/2 A D^-1/2 has the same ones, and as it is symmetric, half the powers are enough:
+    (S^{a+b})_vv = <S^a e_v, S^b e_v>.
+    Shape: [nodes, nodes] -> [nodes, steps]
+    """
+    S, nodes = normalised(A), A.shape[0]
+    result = np.zeros((nodes, steps))
+    block = max(cells // max(nodes, 1), 1)
+    for start in range(0, nodes, block):
+        columns = np.arange(start, min(start + block, nodes))
+        power = np.zeros((nodes, len(columns)))
+        power[columns, columns - start] = 1
+        for t in range(1, steps + 1, 2):
+            last, power = power, S @ power
+            result[columns, t - 1] = np.einsum("uv,uv->v", last, power)
+            if t < steps:
+                result[columns, t] = np.einsum("uv,uv->v", power, power)
+    return result
