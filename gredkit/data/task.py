@@ -1,33 +1,48 @@
 """What a dataset hands to a trial."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from torch import Tensor
 from torch_geometric.data import Data
 
+from gredkit.data.objectives import Objective
+
 Columns = int | tuple[int, ...]  # how many dense columns, or the vocabulary of each categorical one
+LEVELS = ("graph", "node")
+SPLITS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
 class GraphSpec:
-    """What the graphs of a task carry: columns of nodes and edges, and how many outputs are wanted."""
+    """What the graphs of a task carry: columns of nodes and edges, and how many outputs are wanted for what."""
 
     nodes: Columns
     outputs: int
     edges: Columns | None = None
+    level: str = "graph"  # one answer a graph, or one a node
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise ValueError(f"level is one of {', '.join(LEVELS)}, not {self.level!r}")
 
 
 @dataclass(frozen=True)
 class Task:
-    """Graphs in three splits, with the loss to train by and the metric to choose and report by."""
+    """Graphs with `x`, `edge_index`, `y` (and `edge_attr`), which of them train, and what counts as good.
+
+    `splits` lists the graphs of `train`, `validation` and `test`. `notes` says what a reader of the results
+    should know (which folds, what was left out); it is tracked with every run.
+    Shape: y of a graph [1, targets] for regression and several labels, [1] for classes; [nodes] for level 'node'
+    """
 
     name: str
     spec: GraphSpec
-    train: list[Data]
-    validation: list[Data]
-    test: list[Data]
-    loss: Callable[[Tensor, Tensor], Tensor]
-    metric: Callable[[Tensor, Tensor], float]
-    metric_name: str
-    larger_is_better: bool
+    graphs: Sequence[Data]
+    splits: Mapping[str, Sequence[int]]
+    objective: Objective
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def part(self, split: str) -> list[Data]:
+        """The graphs of a split."""
+        return [self.graphs[i] for i in self.splits[split]]

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
 from gredkit.data.hops import add_hops_to_all
-from gredkit.data.task import Task
+from gredkit.data.task import SPLITS, Task
 from gredkit.nn.positional.base import PositionalEncoding
 
 
@@ -34,7 +34,7 @@ def fit(
 ) -> Result:
     """Minimise the task's loss; the epoch that validates best is the one that is tested."""
     torch.manual_seed(seed)
-    train, validation, test = (_prepared(part, model, K) for part in (task.train, task.validation, task.test))
+    train, validation, test = (_prepared(task.part(split), model, K) for split in SPLITS)
     batches = DataLoader(train, batch_size, shuffle=True)
     optimiser = torch.optim.AdamW(model.parameters(), learning_rate, weight_decay=weight_decay)
     best, best_weights = None, {}
@@ -42,10 +42,10 @@ def fit(
         model.train()
         for batch in batches:
             optimiser.zero_grad()
-            task.loss(model(batch), batch.y).backward()
+            task.objective.loss(model(batch), batch.y).backward()
             optimiser.step()
         score = evaluate(model, validation, task, batch_size)
-        if best is None or (score > best[1] if task.larger_is_better else score < best[1]):
+        if best is None or task.objective.metric.is_better(score, than=best[1]):
             best, best_weights = (epoch, score), deepcopy(model.state_dict())
     assert best is not None, "at least one epoch"
     model.load_state_dict(best_weights)
@@ -57,7 +57,7 @@ def evaluate(model: nn.Module, graphs: list[Data], task: Task, batch_size: int) 
     """The task's metric over all graphs."""
     model.eval()
     answers = [(model(batch), batch.y) for batch in DataLoader(graphs, batch_size)]
-    return task.metric(torch.cat([a for a, _ in answers]), torch.cat([y for _, y in answers]))
+    return task.objective.metric.score(torch.cat([a for a, _ in answers]), torch.cat([y for _, y in answers]))
 
 
 def _prepared(graphs: list[Data], model: nn.Module, K: int | None) -> list[Data]:

@@ -109,14 +109,19 @@ def build(config: dict, weights: Mapping[str, np.ndarray], mode: str) -> GRED:
         "zinc": {"features": categorical, "edge_features": categorical, "readout": "sum"},
         "peptides": {"features": categorical, "readout": "sum"},
         "superpixel": {"features": dense, "readout": "mean", "head_layers": 1},
-        "sbm": {"features": "embedding", "readout": "node", "head_layers": 1},
+        "sbm": {"features": "embedding", "head_layers": 1},
     }
     if kind not in by_kind:
         raise SystemExit(f"unknown model {kind!r}: known are {', '.join(by_kind)}")
     nodes: int | tuple[int, ...] = tuple(embeds[:1] if kind == "zinc" else embeds)
     if kind == "superpixel":
         nodes = weights["Dense_0/kernel"].shape[0]
-    spec = GraphSpec(nodes=nodes, outputs=config["dim_o"], edges=tuple(embeds[1:]) if kind == "zinc" else None)
+    spec = GraphSpec(
+        nodes=nodes,
+        outputs=config["dim_o"],
+        edges=tuple(embeds[1:]) if kind == "zinc" else None,
+        level="node" if kind == "sbm" else "graph",
+    )
     return GRED(
         spec,
         dim=config["dim_h"],

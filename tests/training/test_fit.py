@@ -1,16 +1,21 @@
-import dataclasses
+from dataclasses import replace
 
 import torch
 
-from gredkit import GRED
+from gredkit import GRED, add_hops
 from gredkit.data.datasets.ring_transfer import ring_transfer
+from gredkit.data.objectives import Metric
 from gredkit.training.fit import evaluate, fit
 
 
 def model_and_task(seed):
     task = ring_transfer(distance=2, symbols=3, graphs=150)
     torch.manual_seed(seed)
-    return GRED(task.spec, dim=16, layers=1, readout="node"), task
+    return GRED(task.spec, dim=16, layers=1), task
+
+
+def with_metric(task, score, larger_is_better=True):
+    return replace(task, objective=replace(task.objective, metric=Metric("made up", score, larger_is_better)))
 
 
 def test_it_learns_and_the_same_seed_gives_the_same_result():
@@ -30,7 +35,7 @@ def test_the_best_epoch_is_the_one_that_is_tested():
         seen.append({name: p.clone() for name, p in model.state_dict().items()})
         return next(worse_later, 0.5)
 
-    result = fit(model, dataclasses.replace(task, metric=metric), seed=0, epochs=3)
+    result = fit(model, with_metric(task, metric), seed=0, epochs=3)
     assert (result.epoch, result.validation, result.test) == (1, 0.9, 0.5)
     assert all(torch.equal(seen[1][name], p) for name, p in model.state_dict().items())
     assert any(not torch.equal(seen[2][name], p) for name, p in model.state_dict().items())
@@ -39,13 +44,11 @@ def test_the_best_epoch_is_the_one_that_is_tested():
 def test_smaller_may_be_better():
     model, task = model_and_task(0)
     scores = iter([0.2, 0.9, 0.3])
-    task = dataclasses.replace(task, metric=lambda *_: next(scores, 0.5), larger_is_better=False)
+    task = with_metric(task, lambda *_: next(scores, 0.5), larger_is_better=False)
     assert fit(model, task, seed=0, epochs=3).epoch == 0
 
 
 def test_evaluation_does_not_depend_on_the_batch_size():
-    from gredkit import add_hops
-
     model, task = model_and_task(0)
-    graphs = [add_hops(graph, None) for graph in task.test]
+    graphs = [add_hops(graph, None) for graph in task.part("test")]
     assert evaluate(model, graphs, task, 1) == evaluate(model, graphs, task, 64)

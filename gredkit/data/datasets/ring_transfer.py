@@ -1,12 +1,9 @@
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 from torch_geometric.data import Data
 
+from gredkit.data.objectives import IGNORED, objective
 from gredkit.data.task import GraphSpec, Task
 from gredkit.registry import DATASETS
-
-IGNORED = -100  # the label of nodes that are not asked
 
 
 @DATASETS.register("ring_transfer")
@@ -27,22 +24,11 @@ def ring_transfer(distance: int = 5, symbols: int = 5, graphs: int = 1000, seed:
         label[0] = symbol[distance]
         return Data(x=torch.stack([symbol, (ring == 0).long()], 1), edge_index=edge_index, y=label)
 
-    made = [graph() for _ in range(graphs)]
     first, second = round(0.6 * graphs), round(0.8 * graphs)
     return Task(
         name="ring_transfer",
-        spec=GraphSpec(nodes=(symbols, 2), outputs=symbols),
-        train=made[:first],
-        validation=made[first:second],
-        test=made[second:],
-        loss=F.cross_entropy,  # leaves out the label -100
-        metric=accuracy,
-        metric_name="accuracy",
-        larger_is_better=True,
+        spec=GraphSpec(nodes=(symbols, 2), outputs=symbols, level="node"),
+        graphs=[graph() for _ in range(graphs)],
+        splits={"train": range(first), "validation": range(first, second), "test": range(second, graphs)},
+        objective=objective("classification"),
     )
-
-
-def accuracy(logits: Tensor, labels: Tensor) -> float:
-    """The share of right answers among the nodes that are asked."""
-    asked = labels != IGNORED
-    return (logits.argmax(1) == labels)[asked].float().mean().item()

@@ -42,12 +42,15 @@ class GRED(nn.Module):
         gelu: str = "erf",
         dropout: float = 0.0,
         empty_hops: str = "constant",
-        readout: str = "sum",
+        readout: str | None = None,
         head_layers: int = 2,
     ):
         super().__init__()
+        readout = readout or ("node" if spec.level == "node" else "sum")
         if readout not in READOUTS:
             raise UserError(f"readout is one of {', '.join(READOUTS)}, not {readout!r}")
+        if (readout == "node") != (spec.level == "node"):
+            raise UserError(f"readout {readout!r} does not give one answer for each {spec.level}, as the task asks")
         if edge_features is not None and spec.edges is None:
             raise UserError("edge_features are asked for, but these graphs carry none")
         self.dim, self.readout = dim, readout

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -50,6 +51,10 @@ def test_features_of_the_wrong_kind_are_a_mistake():
         GRED(GraphSpec(nodes=(5,), outputs=2), edge_features="categorical")
     with pytest.raises(UserError, match="readout is one of sum, mean, node"):
         GRED(SPEC, readout="max")
+    with pytest.raises(UserError, match="'node' does not give one answer for each graph"):
+        GRED(SPEC, readout="node")
+    with pytest.raises(UserError, match="'sum' does not give one answer for each node"):
+        GRED(replace(SPEC, level="node"), readout="sum")
 
 
 def test_a_symbol_may_be_a_number_or_a_one_hot_row():
@@ -73,7 +78,8 @@ def test_edge_features_add_the_mean_over_a_nodes_edges():
 
 def test_readouts():
     torch.manual_seed(0)
-    models = {readout: GRED(SPEC, dim=8, layers=1, readout=readout) for readout in ("sum", "mean", "node")}
+    models = {readout: GRED(SPEC, dim=8, layers=1, readout=readout) for readout in ("sum", "mean")}
+    models["node"] = GRED(replace(SPEC, level="node"), dim=8, layers=1)
     h, b = torch.randn(5, 8), batch()
     assert torch.allclose(models["sum"].pool(h, b), torch.stack([h[:4].sum(0), h[4]]))
     assert torch.allclose(models["mean"].pool(h, b), torch.stack([h[:4].mean(0), h[4]]))

@@ -1,0 +1,119 @@
+"""Losses to train by and metrics to choose and report by."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from gredkit.errors import UserError
+
+IGNORED = -100  # the label of a node that is not asked
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A score of outputs against targets."""
+
+    name: str
+    score: Callable[[Tensor, Tensor], float]
+    larger_is_better: bool
+
+    def is_better(self, score: float, than: float) -> bool:
+        return score > than if self.larger_is_better else score < than
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised and what is reported. Shape: outputs [items, outputs], targets as the task has them"""
+
+    loss: Callable[[Tensor, Tensor], Tensor]
+    metric: Metric
+
+
+def objective(task: str, metric: str | None = None) -> Objective:
+    """The loss of a kind of task, with its usual metric or another one."""
+    if task not in LOSSES:
+        raise UserError(f"unknown task {task!r}: choose from {', '.join(LOSSES)}")
+    loss, usual = LOSSES[task]
+    name = metric or usual
+    if name not in METRICS:
+        raise UserError(f"unknown metric {name!r}: choose from {', '.join(METRICS)}")
+    return Objective(loss, METRICS[name])
+
+
+def mean_absolute_loss(outputs: Tensor, targets: Tensor) -> Tensor:
+    return F.l1_loss(outputs, targets.view_as(outputs))
+
+
+def label_loss(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Binary cross-entropy of several labels; a label that is not known (NaN) is left out."""
+    targets = targets.view_as(outputs)
+    known = ~targets.isnan()
+    loss = F.binary_cross_entropy_with_logits(outputs, targets.nan_to_num(), reduction="none")
+    return (loss * known).sum() / known.sum().clamp(min=1)
+
+
+def balanced_cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Cross-entropy in which rare classes of the batch weigh more, as the SBM benchmarks train."""
+    count = torch.zeros(outputs.shape[1], device=outputs.device).index_add(
+        0, targets, torch.ones_like(targets, dtype=torch.float)
+    )
+    weight = (len(targets) - count) / len(targets) * (count > 0)
+    return F.cross_entropy(outputs, targets, weight=weight.to(outputs.dtype))
+
+
+def accuracy(outputs: Tensor, targets: Tensor) -> float:
+    from sklearn.metrics import accuracy_score
+
+    guess, truth = _answers(outputs, targets)
+    return float(accuracy_score(truth, guess))
+
+
+def class_mean_accuracy(outputs: Tensor, targets: Tensor) -> float:
+    """The accuracy of each class, averaged over the classes that occur."""
+    from sklearn.metrics import recall_score
+
+    guess, truth = _answers(outputs, targets)
+    return float(recall_score(truth, guess, labels=np.unique(truth), average="macro", zero_division=0))
+
+
+def average_precision(outputs: Tensor, targets: Tensor) -> float:
+    """Averaged over the labels that have both a positive and a negative example."""
+    from sklearn.metrics import average_precision_score
+
+    truth, score = targets.view_as(outputs).cpu().numpy(), outputs.detach().float().cpu().numpy()
+    by_label = []
+    for label in range(truth.shape[1]):
+        known = ~np.isnan(truth[:, label])
+        if len(np.unique(truth[known, label])) == 2:
+            by_label.append(average_precision_score(truth[known, label], score[known, label]))
+    return float(np.mean(by_label)) if by_label else float("nan")
+
+
+def mean_absolute_error(outputs: Tensor, targets: Tensor) -> float:
+    from sklearn.metrics import mean_absolute_error as error
+
+    return float(error(targets.view_as(outputs).cpu().numpy(), outputs.detach().float().cpu().numpy()))
+
+
+def _answers(outputs: Tensor, targets: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    targets = targets.view(-1)
+    asked = targets != IGNORED
+    return outputs.argmax(1)[asked].cpu().numpy(), targets[asked].cpu().numpy()
+
+
+METRICS = {
+    "mae": Metric("mae", mean_absolute_error, larger_is_better=False),
+    "accuracy": Metric("accuracy", accuracy, larger_is_better=True),
+    "class_mean_accuracy": Metric("class_mean_accuracy", class_mean_accuracy, larger_is_better=True),
+    "average_precision": Metric("average_precision", average_precision, larger_is_better=True),
+}
+LOSSES = {
+    "regression": (mean_absolute_loss, "mae"),
+    "classification": (F.cross_entropy, "accuracy"),  # leaves out the label IGNORED
+    "balanced_classification": (balanced_cross_entropy, "class_mean_accuracy"),
+    "labels": (label_loss, "average_precision"),
+}
