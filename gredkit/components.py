@@ -5,6 +5,7 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
+from gredkit.cli import add_import
 from gredkit.config import import_modules
 from gredkit.errors import command
 from gredkit.registry import REGISTRIES, Registry, describe, hyperparameters
@@ -25,8 +26,7 @@ def table(registry: Registry) -> Table:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m gredkit.components", description="List the components.")
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"any of {', '.join(REGISTRIES)}; all by default")
-    parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE",
-                        help="a module of your own that registers components; may be repeated")  # fmt: skip
+    add_import(parser)
     arguments = parser.parse_args()
     if unknown := [kind for kind in arguments.kinds if kind not in REGISTRIES]:
         parser.error(f"unknown kind {unknown[0]!r}: choose from {', '.join(REGISTRIES)}")

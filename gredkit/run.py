@@ -7,19 +7,16 @@ import pandas as pd
 import gin
 from gredkit import config
 from gredkit.ablation import study as _  # noqa: F401  known to gin from here on
+from gredkit.cli import add_options, apply_options
 from gredkit.errors import command
 from gredkit.registry import LAUNCHERS, REPORTS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m gredkit.run", description=__doc__)
-    parser.add_argument("--gin", action="append", required=True, metavar="FILE", help="may be repeated")
-    parser.add_argument("--set", action="append", default=[], metavar="BINDING=VALUE", help="may be repeated")
-    parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE",
-                        help="a module of your own that registers components; may be repeated")  # fmt: skip
+    add_options(parser, gin_required=True)
     arguments = parser.parse_args()
-    config.import_modules(arguments.modules)
-    config.load(arguments.gin, arguments.set)
+    apply_options(arguments)
     trials = gin.get_configurable("gredkit.study")()
 
     def run(trial):  # type: ignore[no-untyped-def]

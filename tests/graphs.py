@@ -12,7 +12,6 @@ from gredkit.data.hops import HopData, add_hops
 from gredkit.nn.hop_index import HopIndex
 
 Edges = list[tuple[int, int]]
-Draw = Callable[[st.SearchStrategy], int]
 
 MAX_NODES = 14
 

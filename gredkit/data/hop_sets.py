@@ -75,6 +75,39 @@ def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
+def cut_hop_sets(set_size, set_member, seq_length, seq_set, K):  # type: ignore[no-untyped-def]
+    """The hop sets up to K from those of a larger K, numbered as a search up to K numbers them."""
+    num_nodes = len(seq_length)
+    new_id = np.full(len(set_size), -1, INT)
+    kept = np.empty(len(set_size), INT)
+    for v in range(num_nodes):
+        new_id[v] = kept[v] = v
+    sets = num_nodes
+    new_length = np.minimum(seq_length, INT(K + 1))
+    new_seq = np.empty(new_length.sum(), INT)
+    row, new_row = 0, 0
+    for v in range(num_nodes):
+        for k in range(new_length[v]):
+            s = seq_set[row + k]
+            if new_id[s] < 0:
+                new_id[s], kept[sets] = sets, s
+                sets += 1
+            new_seq[new_row] = new_id[s]
+            new_row += 1
+        row += seq_length[v]
+    start = np.zeros(len(set_size) + 1, np.int64)
+    start[1:] = np.cumsum(set_size)
+    new_size = set_size[kept[:sets]]
+    new_member = np.empty(new_size.sum(), INT)
+    position = 0
+    for i in range(sets):
+        s = kept[i]
+        new_member[position : position + set_size[s]] = set_member[start[s] : start[s + 1]]
+        position += set_size[s]
+    return new_size, new_member, new_length, new_seq
+
+
+@njit(cache=True, nogil=True)
 def _search(start, neighbour, source, K, reach, distance, queue, level_start):  # type: ignore[no-untyped-def]
     """Breadth-first search up to hop K: level k is queue[level_start[k]:level_start[k + 1]]."""
     queue[0], distance[source] = source, 0

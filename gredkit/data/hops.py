@@ -1,10 +1,12 @@
 """The hop index of a graph: which nodes stand at distance 0, 1, …, K of each node."""
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import islice
 from os import cpu_count
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -13,6 +15,8 @@ from tqdm import tqdm
 
 from gredkit.errors import UserError
 
+T = TypeVar("T")
+CHUNK = 64  # graphs that a thread takes at a time
 NODE_KEYS = {"x", "feat", "pos", "batch", "n_id", "tf", "adj", "adj_t"}  # from these PyG knows the number of nodes
 
 
@@ -34,6 +38,49 @@ class HopData(Data):
         return super().__inc__(key, value, *args, **kwargs)
 
 
+class HopArrays(NamedTuple):
+    """The hop index of one graph as numpy arrays; `HopData` says what they hold."""
+
+    set_size: np.ndarray
+    set_member: np.ndarray
+    seq_length: np.ndarray
+    seq_set: np.ndarray
+
+
+def hop_arrays(data: Data, K: int | None) -> HopArrays:
+    """Search the graph. Edges are read as undirected; self-loops and repeated edges change nothing."""
+    from gredkit.data.hop_sets import hop_sets  # numba is loaded by those who build an index
+
+    num_nodes = _num_nodes(data)
+    source, target = _edges(data, num_nodes)
+    return HopArrays(*hop_sets(source, target, num_nodes, -1 if K is None else K, _weights(num_nodes)))
+
+
+def cut_arrays(arrays: HopArrays, K: int) -> HopArrays:
+    """The index of a smaller K, the same as if it had been searched for."""
+    from gredkit.data.hop_sets import cut_hop_sets
+
+    return HopArrays(*cut_hop_sets(*arrays, K))
+
+
+def attach_hops(data: Data, arrays: HopArrays, K: int | None) -> HopData:
+    """A copy of `data` (its tensors are shared) that carries the index; `K` as it was searched with."""
+    last = K if K is not None else max(int(arrays.seq_length.max(initial=1)) - 1, 0)
+    ending = np.bincount(arrays.seq_length, minlength=last + 2)[1:]
+    hops = HopData()
+    # Straight into PyG's mapping: setting attributes one by one takes longer than searching a small graph.
+    hops._store._mapping.update(
+        data.to_dict(),
+        hop_set_size=torch.from_numpy(arrays.set_size),
+        hop_set_member=torch.from_numpy(arrays.set_member),
+        hop_seq_length=torch.from_numpy(arrays.seq_length),
+        hop_seq_set=torch.from_numpy(arrays.seq_set),
+        hop_K=torch.tensor([last]),
+        hop_profile=ending[::-1].cumsum()[::-1].copy(),
+    )
+    return hops
+
+
 def add_hops(data: Data, K: int | None) -> HopData:
     """A copy of `data` (its tensors are shared) that carries the hop index.
 
@@ -41,39 +88,43 @@ def add_hops(data: Data, K: int | None) -> HopData:
     no hop. `K=None` counts hops up to the diameter, the largest distance between two nodes of the same
     component.
     """
-    if K is not None and K < 0:
-        raise UserError(f"K counts hops and cannot be {K}: use 0, 1, 2, … or None for the diameter")
-    num_nodes = _num_nodes(data)
-    source, target = _edges(data, num_nodes)
-    sets = _hop_sets()(source, target, num_nodes, -1 if K is None else K, _weights(num_nodes))
-    set_size, set_member, seq_length, seq_set = map(torch.from_numpy, sets)
-
-    hops = HopData.from_dict(data.to_dict())
-    hops.hop_set_size, hops.hop_set_member = set_size, set_member
-    hops.hop_seq_length, hops.hop_seq_set = seq_length, seq_set
-    last = K if K is not None else max(int(sets[2].max(initial=1)) - 1, 0)
-    hops.hop_K = torch.tensor([last])
-    ending = np.bincount(sets[2], minlength=last + 2)[1:]
-    hops.hop_profile = ending[::-1].cumsum()[::-1].copy()
-    return hops
+    check_K(K)
+    return attach_hops(data, hop_arrays(data, K), K)
 
 
 def add_hops_to_all(
     graphs: Iterable[Data], K: int | None, workers: int | None = None, progress: bool = True
 ) -> list[HopData]:
     """`add_hops` for many graphs, on all cores (`workers` of them), with a progress bar."""
-    todo: Sequence[Data] = graphs if isinstance(graphs, Sequence) else list(graphs)
-    workers = min(workers or cpu_count() or 1, max(len(todo), 1))
-    chunks = [range(i, min(i + 64, len(todo))) for i in range(0, len(todo), 64)]
-    done: list[HopData] = []
+    graphs = graphs if isinstance(graphs, Sequence) else list(graphs)
+    return list(in_parallel(lambda graph: add_hops(graph, K), graphs, "hop index", workers, progress))
+
+
+def in_parallel(
+    work: Callable[[Data], T], graphs: Sequence[Data], title: str, workers: int | None = None, progress: bool = True
+) -> Iterator[T]:
+    """`work` on every graph, in order, in threads; no more than a few chunks ahead of the reader."""
+    workers = min(workers or cpu_count() or 1, max(len(graphs), 1))
+    chunks = (range(i, min(i + CHUNK, len(graphs))) for i in range(0, len(graphs), CHUNK))
+
+    def do(chunk: range) -> list[T]:
+        return [work(graphs[i]) for i in chunk]
+
     with (
         ThreadPoolExecutor(workers) as pool,
-        tqdm(total=len(todo), desc="hop index", unit="graph", disable=not progress) as bar,
+        tqdm(total=len(graphs), desc=title, unit="graph", disable=None if progress else True) as bar,
     ):
-        for part in pool.map(lambda chunk: [add_hops(todo[i], K) for i in chunk], chunks):
-            done += part
+        running = deque(pool.submit(do, chunk) for chunk in islice(chunks, 2 * workers))
+        while running:
+            part = running.popleft().result()
+            running.extend(pool.submit(do, chunk) for chunk in islice(chunks, 1))
             bar.update(len(part))
-    return done
+            yield from part
+
+
+def check_K(K: int | None) -> None:
+    if K is not None and K < 0:
+        raise UserError(f"K counts hops and cannot be {K}: use 0, 1, 2, … or None for the diameter")
 
 
 def _num_nodes(data: Data) -> int:
@@ -95,13 +146,6 @@ def _edges(data: Data, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
             f"but the graph has {num_nodes} nodes, numbered from 0"
         )
     return edges[0], edges[1]
-
-
-@cache
-def _hop_sets() -> Any:
-    from gredkit.data.hop_sets import hop_sets  # numba is loaded by those who build an index
-
-    return hop_sets
 
 
 def _weights(num_nodes: int) -> np.ndarray:

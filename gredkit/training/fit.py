@@ -8,7 +8,7 @@ from torch import nn
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
-from gredkit.data.hops import add_hops_to_all
+from gredkit.data.cache import prepare
 from gredkit.data.task import SPLITS, Task
 from gredkit.nn.positional.base import PositionalEncoding
 
@@ -34,7 +34,9 @@ def fit(
 ) -> Result:
     """Minimise the task's loss; the epoch that validates best is the one that is tested."""
     torch.manual_seed(seed)
-    train, validation, test = (_prepared(task.part(split), model, K) for split in SPLITS)
+    positional: PositionalEncoding = model.positional  # type: ignore[assignment]
+    graphs = prepare(task.graphs, K, positional)
+    train, validation, test = ([graphs[i] for i in task.splits[split]] for split in SPLITS)
     batches = DataLoader(train, batch_size, shuffle=True)
     optimiser = torch.optim.AdamW(model.parameters(), learning_rate, weight_decay=weight_decay)
     best, best_weights = None, {}
@@ -58,8 +60,3 @@ def evaluate(model: nn.Module, graphs: list[Data], task: Task, batch_size: int) 
     model.eval()
     answers = [(model(batch), batch.y) for batch in DataLoader(graphs, batch_size)]
     return task.objective.metric.score(torch.cat([a for a, _ in answers]), torch.cat([y for _, y in answers]))
-
-
-def _prepared(graphs: list[Data], model: nn.Module, K: int | None) -> list[Data]:
-    positional: PositionalEncoding = model.positional  # type: ignore[assignment]
-    return [positional.add_to(graph) for graph in add_hops_to_all(graphs, K, progress=False)]

@@ -48,6 +48,7 @@ class Attention(SequenceEncoder):
 
 def sinusoidal(length: int, dim: int, like: Tensor) -> Tensor:
     """Sine and cosine of k at wavelengths from 2π to 10000 · 2π. Shape: [length, dim]"""
-    k = torch.arange(length, device=like.device, dtype=torch.float32)[:, None]
-    rate = 10000 ** -(torch.arange((dim + 1) // 2, device=like.device) * 2 / dim)
+    full = torch.promote_types(like.dtype, torch.float32)
+    k = torch.arange(length, device=like.device, dtype=full)[:, None]
+    rate = 10000 ** -(torch.arange((dim + 1) // 2, device=like.device, dtype=full) * 2 / dim)
     return torch.stack([(k * rate).sin(), (k * rate).cos()], -1).flatten(1)[:, :dim].to(like.dtype)

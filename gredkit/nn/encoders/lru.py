@@ -19,7 +19,8 @@ class LRU(SequenceEncoder):
     s_v = Σ_k Λ^k (exp(γ) ⊙ W_in z_{v,k}),  Λ = exp(-exp(ν) + i exp(θ));  y_v = Re[W_out s_v]
     Three ways to the same result: `kernel` folds all that is linear into one real matrix a hop, `scan` is
     the parallel scan, `loop` the recurrence as written. An empty hop that is read adds Λ^k W_in z_∅; one
-    that is not read adds nothing, and the state only decays.
+    that is not read adds nothing, and the state only decays. torch.compile gains nothing on `scan` and `loop`:
+    it runs their complex numbers as they are.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 

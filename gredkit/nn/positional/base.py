@@ -13,7 +13,7 @@ class PositionalEncoding(nn.Module, ABC):
     Shape: batch -> [nodes, width]
     """
 
-    key: ClassVar[str]  # the attribute of the graph that holds what was computed
+    key: ClassVar[str]  # the attribute of the graph that holds what was computed; empty if there is none
     width: int  # columns of the result
 
     @abstractmethod
@@ -23,6 +23,11 @@ class PositionalEncoding(nn.Module, ABC):
     @abstractmethod
     def encode(self, values: Tensor, batch: Data) -> Tensor:
         """Shape: values [nodes, ...] -> [nodes, width]"""
+
+    def settings(self) -> dict[str, int | float | str]:
+        """What the result depends on beside the graph: a change of it asks for a new computation."""
+        plain = {name: value for name, value in vars(self).items() if isinstance(value, int | float | str)}
+        return {name: value for name, value in plain.items() if not name.startswith("_") and name != "training"}
 
     def add_to(self, data: Data) -> Data:
         """Store what depends on the graph in the graph; returns the graph."""

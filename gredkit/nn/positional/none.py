@@ -10,7 +10,7 @@ from gredkit.registry import POSITIONAL
 class NoPositional(PositionalEncoding):
     """No positional encoding: the order of the hops says it all, as the paper argues. Shape: -> [nodes, 0]"""
 
-    key = "pe_none"
+    key = ""
     width = 0
 
     def precompute(self, data: Data) -> Tensor:

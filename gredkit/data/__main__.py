@@ -1,0 +1,102 @@
+"""python -m gredkit.data list | prepare NAME [-K 8] | describe NAME | draw NAME --index 3 --node 0 -K 5"""
+
+import argparse
+import logging
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from gredkit.cli import add_options, apply_options
+from gredkit.components import table
+from gredkit.config import configured
+from gredkit.data.cache import cache_folder, prepare
+from gredkit.data.describe import describe
+from gredkit.data.draw import draw
+from gredkit.data.task import Task
+from gredkit.errors import UserError, command
+from gredkit.registry import DATASETS, POSITIONAL
+
+
+def dataset(arguments: argparse.Namespace) -> Task:
+    """The dataset that was named, as gin configures it."""
+    return configured(DATASETS, arguments.name)()
+
+
+def list_datasets(arguments: argparse.Namespace) -> None:
+    console = Console()
+    (console if console.is_terminal else Console(width=160)).print(table(DATASETS))
+
+
+def prepare_dataset(arguments: argparse.Namespace) -> None:
+    task = dataset(arguments)
+    graphs = prepare(task.graphs, arguments.K, configured(POSITIONAL, arguments.positional)())
+    print(f"{arguments.name}: {len(graphs):,} graphs are ready in {cache_folder()} ({_size(cache_folder())})")
+
+
+def describe_dataset(arguments: argparse.Namespace) -> None:
+    task = dataset(arguments)
+    full = prepare(task.graphs, None)
+    graphs = full if arguments.K is None else prepare(task.graphs, arguments.K)
+    reach = "diameter" if arguments.K is None else str(arguments.K)
+    shown = Table(title=f"{arguments.name}, K = {reach}", title_justify="left", title_style="bold", show_header=False)
+    for row in (*describe(task, graphs, full), ("cache", f"{_size(cache_folder())} in {cache_folder()}")):
+        shown.add_row(*row)
+    console = Console()
+    (console if console.is_terminal else Console(width=140)).print(shown)
+
+
+def draw_dataset(arguments: argparse.Namespace) -> None:
+    task = dataset(arguments)
+    if not 0 <= arguments.index < len(task.graphs):
+        raise UserError(f"{arguments.name} has graphs 0 to {len(task.graphs) - 1}, not {arguments.index}")
+    graph = task.graphs[arguments.index]
+    if not 0 <= arguments.node < graph.num_nodes:
+        raise UserError(f"graph {arguments.index} has nodes 0 to {graph.num_nodes - 1}, not {arguments.node}")
+    out = Path(arguments.out or f"{arguments.name}-{arguments.index}-{arguments.node}.png")
+    title = f"{arguments.name}, graph {arguments.index}: {graph.num_nodes} nodes"
+    figure = draw(graph, arguments.node, arguments.K, title)
+    try:
+        figure.savefig(out)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot write {out}: {error}") from None
+    print(f"drawn in {out}")
+
+
+def _size(folder: Path) -> str:
+    total = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return f"{total / 1e6:,.1f} MB"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m gredkit.data", description="Datasets: list, prepare, look at them."
+    )
+    actions = parser.add_subparsers(required=True, metavar="list | prepare | describe | draw")
+    add = actions.add_parser("list", help="all datasets, with their parameters")
+    add.set_defaults(do=list_datasets)
+    add_options(add)
+    for name, do, said in (
+        ("prepare", prepare_dataset, "load a dataset and put its hop index into the cache"),
+        ("describe", describe_dataset, "counts, degrees, diameters, labels, hop sets"),
+        ("draw", draw_dataset, "a graph coloured by the distance to a node"),
+    ):
+        add = actions.add_parser(name, help=said)
+        add.set_defaults(do=do)
+        add.add_argument("name", metavar="NAME")
+        add.add_argument("-K", type=int, default=None, help="the last hop; the diameter by default")
+        add_options(add)
+        if name == "prepare":
+            add.add_argument("--positional", default="none", metavar="NAME", help="a positional encoding to prepare")
+        if name == "draw":
+            add.add_argument("--index", type=int, default=0, help="which graph")
+            add.add_argument("--node", type=int, default=0, help="which node to measure from")
+            add.add_argument("--out", metavar="FILE", help="a .png, .pdf or .svg; NAME-INDEX-NODE.png by default")
+    arguments = parser.parse_args()
+    logging.basicConfig(format="%(message)s")
+    apply_options(arguments)
+    arguments.do(arguments)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,102 @@
+"""Arrays of many graphs in one folder: written in a stream, checksummed, read back as memory maps."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+
+FORMAT = 1
+META = "meta"  # its checksum on the first line, then JSON
+READ_AT_ONCE = 1 << 22
+
+
+class Damaged(Exception):
+    """What lies in a folder is not what was written there."""
+
+
+def write(folder: Path, graphs: Iterable[Mapping[str, np.ndarray]], **about: Any) -> None:
+    """Write the columns of all graphs, one file a column, without ever holding all of them.
+
+    Every graph has the same columns, each an array whose first axis may differ in length.
+    """
+    files: dict[str, Any] = {}
+    columns: dict[str, dict[str, Any]] = {}
+    hashes: dict[str, xxhash.xxh3_64] = {}
+    starts: dict[str, list[int]] = {}
+    count = 0
+    try:
+        for graph in graphs:
+            count += 1
+            for name, array in graph.items():
+                if name not in files:
+                    files[name], hashes[name], starts[name] = (folder / name).open("wb"), xxhash.xxh3_64(), [0]
+                    columns[name] = {"dtype": array.dtype.str, "shape": list(array.shape[1:])}
+                files[name].write(content := array.tobytes())
+                hashes[name].update(content)
+                starts[name].append(starts[name][-1] + len(array))
+    finally:
+        for file in files.values():
+            file.close()
+    for name, positions in starts.items():
+        start = np.array(positions, np.int64)
+        (folder / f"{name}.start").write_bytes(start.tobytes())
+        columns[name] |= {"checksum": hashes[name].hexdigest(), "starts": xxhash.xxh3_64_hexdigest(start.tobytes())}
+    meta = json.dumps({"format": FORMAT, "graphs": count, "columns": columns, "about": about}, indent=1).encode()
+    (folder / META).write_bytes(xxhash.xxh3_64_hexdigest(meta).encode() + b"\n" + meta)
+
+
+class Columns(Sequence[dict[str, np.ndarray]]):
+    """The columns of every graph, as views of memory-mapped files; raises `Damaged` if a byte has changed."""
+
+    def __init__(self, folder: Path):
+        meta = _read_meta(folder)
+        self.about: dict[str, Any] = meta["about"]
+        self._count: int = meta["graphs"]
+        self._arrays: dict[str, np.ndarray] = {}
+        self._starts: dict[str, np.ndarray] = {}
+        for name, column in meta["columns"].items():
+            for path, checksum in ((folder / name, column["checksum"]), (folder / f"{name}.start", column["starts"])):
+                if not path.is_file() or _checksum(path) != checksum:
+                    raise Damaged(f"{path.name} is not what was written")
+            self._starts[name] = np.fromfile(folder / f"{name}.start", np.int64)
+            shape = (int(self._starts[name][-1]), *column["shape"])
+            dtype = np.dtype(column["dtype"])
+            # Copy on write: torch wants arrays that it could write to, and the file stays as it is.
+            mapped = np.memmap(folder / name, dtype, "c", shape=shape) if 0 not in shape else np.empty(shape, dtype)
+            self._arrays[name] = np.asarray(mapped)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, i: Any) -> Any:
+        if not 0 <= i < self._count:
+            raise IndexError(i)
+        return {name: array[self._starts[name][i] : self._starts[name][i + 1]] for name, array in self._arrays.items()}
+
+    def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
+        return (self[i] for i in range(self._count))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self._arrays.values())
+
+
+def _read_meta(folder: Path) -> dict[str, Any]:
+    try:
+        checksum, _, meta = (folder / META).read_bytes().partition(b"\n")
+    except OSError as error:
+        raise Damaged(f"{META} cannot be read") from error
+    if checksum.decode(errors="replace") != xxhash.xxh3_64_hexdigest(meta):
+        raise Damaged(f"{META} is not what was written")
+    return json.loads(meta)
+
+
+def _checksum(path: Path) -> str:
+    digest = xxhash.xxh3_64()
+    with path.open("rb") as file:  # read, not mapped: the pages do not count as this process's memory
+        while block := file.read(READ_AT_ONCE):
+            digest.update(block)
+    return digest.hexdigest()
