@@ -5,6 +5,7 @@ from torch_geometric.utils import to_networkx
 
 from gredkit.data.datasets.ring_transfer import ring_transfer
 from gredkit.data.objectives import IGNORED
+from gredkit.errors import UserError
 
 
 @pytest.mark.parametrize("distance", [1, 2, 7])
@@ -26,3 +27,8 @@ def test_the_seed_decides():
 
     assert torch.equal(symbols(1), symbols(1))
     assert not torch.equal(symbols(1), symbols(2))
+
+
+def test_the_far_side_is_at_least_one_hop_away():
+    with pytest.raises(UserError, match="cannot be 0 hops away"):
+        ring_transfer(distance=0)

@@ -1,0 +1,54 @@
+"""Sum, mean and maximum over hop sets, forward and backward, on each backend that is here."""
+
+from functools import partial
+from typing import Any
+
+import torch
+from rich.table import Table
+from torch_geometric.data import Batch
+
+from gredkit import HopIndex, add_hops
+from gredkit.bench import graphs
+from gredkit.bench.measure import interleave, milliseconds, show
+from gredkit.nn.incidence import Incidence
+from gredkit.nn.segments import backends, segment_reduce
+
+BATCHES = {  # which graphs, how many of them, K, width
+    "peptides": (graphs.peptides, 32, 40, 88),
+    "cifar10": (graphs.cifar10, 16, 4, 96),
+}
+REDUCTIONS = ("sum", "mean", "max")
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Every reduction of every batch, its backends in turns."""
+    result: dict[str, Any] = {}
+    for name, (make, count, K, dim) in BATCHES.items():
+        batch = Batch.from_data_list([add_hops(graph, K) for graph in make(2 if quick else count)])
+        hops = HopIndex.of(batch)
+        hops.sets.transposed, hops.sets.entry_row  # noqa: B018  built once a batch, for all layers
+        size = {"nodes": hops.num_nodes, "sets": hops.num_sets, "members": hops.set_member.numel(), "dim": dim}
+        result[name] = {"size": size}
+        for reduce in REDUCTIONS:
+            contestants = {backend: partial(_pass, hops.sets, dim, reduce, backend) for backend in backends()}
+            timings = interleave(contestants, repeats=1 if quick else 15, warmup=1 if quick else 3)
+            result[name][reduce] = {backend: milliseconds(timing) for backend, timing in timings.items()}
+    return result
+
+
+def _pass(sets: Incidence, dim: int, reduce: str, backend: str) -> None:
+    x = torch.linspace(-1, 1, sets.num_columns * dim).view(-1, dim).requires_grad_()
+    segment_reduce(x, sets, reduce, backend).sum().backward()
+
+
+def table(result: dict[str, Any]) -> Table:
+    """One row a batch and reduction, one column a backend."""
+    title = "sets of one layer, forward and backward, ms: median (quartiles)"
+    shown = Table(title=title, title_justify="left", title_style="bold")
+    for column in ("batch", "sets", "members", "reduction", *backends()):
+        shown.add_column(column, justify="right")
+    for name, row in result.items():
+        size = [f"{row['size'][part]:,}" for part in ("sets", "members")]
+        for reduce in REDUCTIONS:
+            shown.add_row(name, *size, reduce, *(show(row[reduce][backend]) for backend in backends()))
+    return shown

@@ -1,0 +1,114 @@
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from gredkit.data.graph_tables import IDS, GraphTables, read_folder
+from gredkit.data.objectives import objective
+from gredkit.data.own import (
+    feature_kinds,
+    one_class_column,
+    read_features,
+    read_targets,
+    target_kind,
+)
+from gredkit.data.splits import Splits, drawn_split, given_split, split_nodes
+from gredkit.data.task import LEVELS, SPLITS, GraphSpec, Task
+from gredkit.errors import UserError
+from gredkit.registry import DATASETS
+
+
+@DATASETS.register("graph_folder")
+def graph_folder(
+    path: str | Path = "",
+    task: str = "classification",
+    metric: str | None = None,
+    level: str = "graph",
+    on_error: str = "raise",
+    seed: int = 0,
+) -> Task:
+    """Your own graphs, from a folder with CSV files or one Parquet file.
+
+    graphs.csv: `graph`, targets `y` or `y_*`, and if you like `split`. nodes.csv: `graph`, `node`, features, and
+    for level 'node' the targets. edges.csv: `graph`, `source`, `target`, features. Names may be numbers or words.
+    Features: `cat_*` are categories, whole numbers from 0; `x_*` are numbers; if a file has both, each category
+    becomes a column of 0 and 1; nodes without any carry all the same symbol. Columns of other names are not read.
+    graphs.parquet: one row a graph with the columns of graphs.csv, and `nodes` and `edges`, lists of structs with
+    the fields of the other files.
+    Edges are read as undirected. Without `split`, `seed` draws 80 % of the graphs to train, 10 % to validate and
+    10 % to test, with an equal share of each class. For level 'node', `split` may stand in nodes.csv (empty: the
+    node is not asked); the nodes of a single graph are split in any case.
+    With on_error='skip' graphs that have a mistake are left out, and `notes` says how many and why.
+    """
+    goal = objective(task, metric)
+    if level not in LEVELS:
+        raise UserError(f"level is one of {', '.join(LEVELS)}, not {level!r}")
+    tables = read_folder(path, on_error)
+    answering = "nodes" if level == "node" else "graphs"
+    columns = [column for column in tables.rows(answering) if column == "y" or column.startswith("y_")]
+    if not columns:
+        tables[answering].require(["y"])
+    one_class_column(columns, task, tables[answering].file)
+    _check(tables, answering, columns, task)
+
+    name = Path(path).resolve().name
+    left_out = tables.problems.notes(name, len(tables.rows("graphs")), "graphs")
+    x, node_columns, node_names = read_features(tables.rows("nodes"))
+    edge_attr, edge_columns, edge_names = read_features(tables.rows("edges"))
+    targets = read_targets(tables.rows(answering), columns, task, _asked(tables, answering))
+    graphs = tables.graphs(x, edge_attr if edge_names else None, targets.y, level)
+    graphs, splits, drawn = _split(tables, graphs, task, level, seed)
+
+    notes = {"split": drawn, "node_columns": node_names, "edge_columns": edge_names, "classes": targets.classes}
+    notes["ignored_columns"] = _ignored(tables, answering, columns)
+    return Task(
+        name=name,
+        spec=GraphSpec(
+            nodes=node_columns, outputs=targets.outputs, edges=edge_columns if edge_names else None, level=level
+        ),
+        graphs=graphs,
+        splits=splits,
+        objective=goal,
+        notes={key: note for key, note in notes.items() if note} | left_out,
+    )
+
+
+def _check(tables: GraphTables, answering: str, targets: list[str], task: str) -> None:
+    for name in ("nodes", "edges"):
+        for column, kind in feature_kinds(tables.rows(name)).items():
+            tables.check_column(name, column, kind)
+    for column in targets:
+        tables.check_column(answering, column, target_kind(task), among=_asked(tables, answering))
+    if "split" in tables.rows("graphs"):
+        if answering == "nodes" and "split" in tables.rows("nodes"):
+            raise UserError(f"{tables['nodes'].file}: 'split' is also a column of the graphs: remove one")
+        tables.check_column("graphs", "split", "split")
+    if answering == "nodes" and "split" in tables.rows("nodes"):
+        tables.check_column("nodes", "split", "split", among=_asked(tables, "nodes"))
+
+
+def _asked(tables: GraphTables, answering: str) -> np.ndarray:
+    """Which rows have a target: all, but for nodes that are in no split."""
+    rows = tables.rows(answering)
+    in_some_split = answering == "graphs" or "split" not in rows
+    return np.ones(len(rows), bool) if in_some_split else rows["split"].notna().to_numpy()
+
+
+def _split(tables: GraphTables, graphs: list[Data], task: str, level: str, seed: int) -> tuple[list[Data], Splits, str]:
+    """The graphs, or their copies if nodes are split; the splits; and who decided."""
+    if level == "node" and "split" in tables.rows("nodes"):
+        name = tables.rows("nodes")["split"].to_numpy(object)
+        masks = {split: tables.by_graph(torch.from_numpy(name == split)) for split in SPLITS}
+        return *split_nodes(graphs, masks, task), "given for nodes"
+    if "split" in tables.rows("graphs"):
+        return graphs, given_split(tables.rows("graphs")["split"].to_numpy(object)), "given"
+    return drawn_split(graphs, task, level, seed)
+
+
+def _ignored(tables: GraphTables, answering: str, targets: list[str]) -> tuple[str, ...]:
+    """The columns that were not read."""
+    read = {name: {*IDS[name], *feature_kinds(tables.rows(name))} for name in ("nodes", "edges")}
+    read["graphs"] = {"graph", "split"}
+    read[answering] |= {*targets, "split"}
+    return tuple(f"{name}: {column}" for name in IDS for column in tables.rows(name) if column not in read[name])

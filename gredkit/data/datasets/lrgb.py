@@ -1,0 +1,74 @@
+from collections.abc import Mapping
+
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.datasets import LRGBDataset
+
+from gredkit.data.benchmarks import PYG_SPLITS, Benchmark, split_task
+from gredkit.data.objectives import METRICS, Objective, objective
+from gredkit.data.task import GraphSpec, Task
+from gredkit.errors import UserError
+from gredkit.registry import DATASETS
+
+ATOM = (119, 5, 12, 12, 10, 6, 6, 2, 2)  # OGB's vocabularies of an atom's nine columns
+BOND = (5, 6, 2)
+SPECS = {
+    "peptides-func": GraphSpec(nodes=ATOM, edges=BOND, outputs=10),
+    "peptides-struct": GraphSpec(nodes=ATOM, edges=BOND, outputs=11),
+    "pascalvoc-sp": GraphSpec(nodes=14, edges=2, outputs=21, level="node"),
+    "coco-sp": GraphSpec(nodes=14, edges=2, outputs=81, level="node"),
+}
+OBJECTIVES = {  # and the metric by which the benchmark ranks
+    "peptides-func": ("labels", "average_precision"),
+    "peptides-struct": ("regression", "mae"),
+    "pascalvoc-sp": ("balanced_classification", "macro_f1"),
+    "coco-sp": ("balanced_classification", "macro_f1"),
+}
+
+
+@DATASETS.register("peptides_func")
+def peptides_func(root: str | None = None) -> Task:
+    """Peptides-func: which of ten functions a peptide has, 10873 / 2331 / 2331 graphs, average precision."""
+    return lrgb("peptides-func", root=root)
+
+
+@DATASETS.register("peptides_struct")
+def peptides_struct(root: str | None = None) -> Task:
+    """Peptides-struct: eleven properties of a peptide's shape, 10873 / 2331 / 2331 graphs, mean absolute error."""
+    return lrgb("peptides-struct", root=root)
+
+
+@DATASETS.register("lrgb")
+def lrgb(name: str = "peptides-func", metric: str | None = None, root: str | None = None) -> Task:
+    """A dataset of the Long Range Graph Benchmark: peptides-func, peptides-struct, PascalVOC-SP or COCO-SP.
+
+    `metric` is the benchmark's by default.
+    """
+    name = name.lower()
+    if name == "pcqm-contact":
+        raise UserError("PCQM-Contact asks for links between nodes, which no model here predicts: choose another name")
+    if name not in SPECS:
+        raise UserError(f"there is no dataset {name!r} in the Long Range Graph Benchmark: choose {', '.join(SPECS)}")
+    return split_task(name.replace("-", "_"), _benchmark(name), root, SPECS[name], _objective(name, metric), _columns)
+
+
+def _objective(name: str, metric: str | None) -> Objective:
+    task, usual = OBJECTIVES[name]
+    if metric is None and usual not in METRICS:
+        raise UserError(
+            f"{name} is ranked by {usual}, a metric that is missing here: give metric='class_mean_accuracy'"
+        )
+    return objective(task, metric or usual)
+
+
+def _benchmark(name: str) -> Benchmark:
+    suffix = "pickle" if name.endswith("-sp") else "pt"
+    return Benchmark(
+        name,
+        files=tuple(f"{split}.{suffix}" for split in PYG_SPLITS),
+        load=lambda root: [LRGBDataset(str(root), name, split=split) for split in PYG_SPLITS],
+    )
+
+
+def _columns(data: Data) -> Mapping[str, Tensor]:
+    return {"x": data.x, "edge_attr": data.edge_attr, "y": data.y}

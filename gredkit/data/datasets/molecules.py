@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections import Counter
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from gredkit.data.objectives import objective
+from gredkit.data.shares import stratified_splits
+from gredkit.data.task import GraphSpec, Task
+from gredkit.errors import UserError
+from gredkit.registry import DATASETS
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
+COMMON = 20  # atoms that a type has at least
+POOLED = 0  # the number of all other types
+BONDS = 4  # single, double and triple are 1..3, as in ZINC
+
+
+@DATASETS.register("molecules")
+def molecules(lines: int | None = None, train: float = 0.8, validation: float = 0.1, seed: int = 0) -> Task:
+    """Predict the penalised logP of the real molecules that come with RDKit, the first 5000 of the NCI's.
+
+    The target is that of ZINC: logP - synthetic accessibility - what the largest ring has beyond six atoms,
+    each with mean 0 and standard deviation 1 over all molecules. An atom's type is its element and charge, as
+    in "N+1"; types of fewer than 20 atoms share the number 0. Bonds are single, double or triple (kekulised).
+    Lines that RDKit does not read and molecules that the file has already shown are left out. `lines` limits how
+    many of the file are read.
+    """
+    from rdkit import rdBase
+
+    with rdBase.BlockLogs():
+        read, notes = read_molecules(_file()[:lines])
+        target = standardised(properties(read)) @ [1, -1, -1]
+        made = [_structure(molecule) for molecule in read]
+    count = Counter(kind for kinds, _, _ in made for kind in kinds)
+    common = sorted((kind for kind in count if count[kind] >= COMMON), key=lambda kind: (-count[kind], kind))
+    number = {kind: i for i, kind in enumerate(common, POOLED + 1)}
+
+    def graph(kinds: list[str], ends: np.ndarray, bonds: np.ndarray, y: float) -> Data:
+        return Data(
+            x=torch.tensor([[number.get(kind, POOLED)] for kind in kinds]),
+            edge_index=torch.from_numpy(np.concatenate([ends, ends[::-1]], 1)),
+            edge_attr=torch.from_numpy(np.concatenate([bonds, bonds])),
+            y=torch.tensor([[y]], dtype=torch.float),
+        )
+
+    return Task(
+        name="molecules",
+        spec=GraphSpec(nodes=(len(common) + 1,), edges=(BONDS,), outputs=1),
+        graphs=[graph(*structure, y) for structure, y in zip(made, target.tolist(), strict=True)],
+        splits=stratified_splits(np.zeros(len(made)), train, validation, seed),
+        objective=objective("regression"),
+        notes=notes,
+    )
+
+
+def read_molecules(lines: list[str]) -> tuple[list[Mol], dict[str, int]]:
+    """The molecules of a SMILES file, and how many of its lines were left out for what reason."""
+    from rdkit import Chem
+
+    read: dict[str, Mol] = {}
+    left_out = {"unreadable": 0, "repeated": 0}
+    for line in lines:
+        molecule = Chem.MolFromSmiles(line.split()[0]) if line.strip() else None
+        if molecule is None or not molecule.GetNumAtoms():
+            left_out["unreadable"] += 1
+            continue
+        name = Chem.MolToSmiles(molecule)
+        left_out["repeated"] += name in read
+        read.setdefault(name, molecule)
+    return list(read.values()), left_out
+
+
+def properties(read: list[Mol]) -> np.ndarray:
+    """logP, synthetic accessibility, atoms of the largest ring beyond six. Shape: -> [molecules, 3]"""
+    from rdkit.Chem.Crippen import MolLogP  # type: ignore[attr-defined]
+
+    accessibility = _sascorer().calculateScore
+    rings = [molecule.GetRingInfo().AtomRings() for molecule in read]
+    beyond = [max(0, max(map(len, ring), default=0) - 6) for ring in rings]
+    return np.stack([[MolLogP(m) for m in read], [accessibility(m) for m in read], beyond], 1)
+
+
+def standardised(columns: np.ndarray) -> np.ndarray:
+    """Each column with mean 0 and standard deviation 1; a constant one becomes 0."""
+    deviation = columns.std(0)
+    return (columns - columns.mean(0)) / np.where(deviation > 0, deviation, 1)
+
+
+def _structure(molecule: Mol) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Shape: -> atom types [atoms], ends of the bonds [2, bonds], bond types [bonds]"""
+    from rdkit import Chem
+
+    orders = {Chem.BondType.DOUBLE: 2, Chem.BondType.TRIPLE: 3}
+    molecule = Chem.Mol(molecule)  # a copy, since kekulising changes it
+    Chem.Kekulize(molecule, clearAromaticFlags=True)
+    charges = ((atom.GetSymbol(), atom.GetFormalCharge()) for atom in molecule.GetAtoms())
+    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), orders.get(b.GetBondType(), 1)) for b in molecule.GetBonds()]
+    ends = np.array(bonds, np.int64).reshape(-1, 3).T
+    return [f"{symbol}{charge:+d}" if charge else symbol for symbol, charge in charges], ends[:2], ends[2]
+
+
+def _file() -> list[str]:
+    from rdkit import RDConfig
+
+    return _shipped(RDConfig.RDDataDir, "NCI", "first_5K.smi").read_text().splitlines()
+
+
+def _sascorer() -> ModuleType:
+    from rdkit import RDConfig
+
+    # A script that comes with RDKit but is not part of its package.
+    spec = spec_from_file_location("sascorer", _shipped(RDConfig.RDContribDir, "SA_Score", "sascorer.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _shipped(*parts: str) -> Path:
+    path = Path(*parts)
+    if not path.exists():
+        raise UserError(f"this RDKit comes without {path.name}: install the wheel, with 'pip install rdkit'")
+    return path

@@ -1,0 +1,125 @@
+import difflib
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gredkit.data.infer import infer
+from gredkit.data.objectives import objective
+from gredkit.data.splits import Splits, checked_split, drawn_split, split_nodes
+from gredkit.data.task import LEVELS, Task
+from gredkit.errors import UserError
+from gredkit.registry import DATASETS
+
+MASKS = {"train": "train_mask", "validation": "val_mask", "test": "test_mask"}  # PyG's names
+
+
+@DATASETS.register("python_dataset")
+def python_dataset(
+    target: str = "",
+    arguments: Mapping[str, Any] | None = None,
+    task: str = "classification",
+    metric: str | None = None,
+    level: str = "graph",
+    seed: int = 0,
+) -> Task:
+    """Any PyG dataset, or what a function of yours returns, by its dotted path.
+
+    `target` is 'package.module:name' or 'package.module.name', called with `arguments`; modules in the folder
+    you work in are found. It may give a `Task`, which is used as it is; a PyG dataset or any list of `Data`; a
+    pair of such a list and {'train': numbers, 'validation': …, 'test': …}; or {'train': graphs, …}. Integers in
+    `x` and `edge_attr` are categories, floats are numbers. For level 'node', nodes are split by `train_mask`,
+    `val_mask` and `test_mask` if the graphs have them. Otherwise `seed` draws 80, 10 and 10 % of the graphs, with
+    an equal share of each class.
+    """
+    goal = objective(task, metric)
+    if level not in LEVELS:
+        raise UserError(f"level is one of {', '.join(LEVELS)}, not {level!r}")
+    given = _called(_found(target), target, dict(arguments or {}))
+    if isinstance(given, Task):
+        return given
+    raw, splits = _graphs_and_splits(given, target)
+    graphs, spec = infer(raw, task, level, target)
+    drawn = "given"
+    if splits is None and level == "node" and any(mask in graph for graph in raw for mask in MASKS.values()):
+        graphs, splits = split_nodes(graphs, _masks(raw, target), task)
+        drawn = "given for nodes"
+    if splits is None:
+        graphs, splits, drawn = drawn_split(graphs, task, level, seed)
+    name = target.replace(":", ".").rpartition(".")[2]
+    return Task(name, spec, graphs, splits, goal, notes={"target": target, "split": drawn})
+
+
+def _found(target: str) -> Callable[..., Any]:
+    """What a dotted path names."""
+    module_name, _, name = target.partition(":") if ":" in target else target.rpartition(".")
+    if not module_name or not name:
+        raise UserError(f"target is {target!r}: write 'package.module:function'")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise  # a module that theirs imports
+        raise UserError(
+            f"cannot import {module_name!r} for target {target!r}: there is no module {error.name!r} in {os.getcwd()} "
+            f"or among those installed"
+        ) from None
+    for part in name.split("."):
+        if not hasattr(found, part):
+            near = difflib.get_close_matches(part, dir(found), n=1)
+            hint = f": did you mean {near[0]!r}?" if near else ": correct the name"
+            raise UserError(f"there is no {part!r} in {module_name!r}, which target {target!r} names{hint}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise UserError(f"target {target!r} is {type(found).__name__}, not a function or class: name one that is")
+    return found
+
+
+def _called(function: Callable[..., Any], target: str, arguments: dict[str, Any]) -> Any:
+    try:
+        inspect.signature(function).bind(**arguments)
+    except TypeError as error:
+        raise UserError(f"cannot call {target!r} with arguments {arguments}: {error}") from None
+    return function(**arguments)
+
+
+def _graphs_and_splits(given: Any, target: str) -> tuple[list[Data], Splits | None]:
+    """The graphs of whatever was given, and their splits if it says them."""
+    if isinstance(given, Mapping):
+        graphs: list[Data] = []
+        numbers: dict[str, range] = {}
+        for split, part in given.items():
+            begin = len(graphs)
+            graphs += _listed(part, target)
+            numbers[split] = range(begin, len(graphs))
+        return graphs, checked_split(numbers, len(graphs))
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping):
+        graphs = _listed(given[0], target)
+        return graphs, checked_split(given[1], len(graphs))
+    return _listed(given, target), None
+
+
+def _listed(given: Any, target: str) -> list[Data]:
+    if isinstance(given, Data):
+        return [given]
+    graphs = list(given) if isinstance(given, Iterable) else []
+    if not graphs:
+        raise UserError(f"{target} gives no graphs but {type(given).__name__}: return a list of Data, or a Task")
+    return graphs
+
+
+def _masks(graphs: list[Data], target: str) -> dict[str, list[Tensor]]:
+    """Shape: for each split and graph: [nodes]"""
+    for i, graph in enumerate(graphs):
+        for key in MASKS.values():
+            mask = graph.get(key)
+            if not isinstance(mask, Tensor) or mask.shape != (graph.num_nodes,):
+                raise UserError(f"{key} of graph {i} of {target} is not one yes or no a node: give it that shape")
+    return {split: [graph[key].bool() for graph in graphs] for split, key in MASKS.items()}

@@ -1,0 +1,34 @@
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gredkit.data.benchmarks import gnn_benchmark, split_task
+from gredkit.data.objectives import objective
+from gredkit.data.task import GraphSpec, Task
+from gredkit.registry import DATASETS
+
+POSITION = 2  # columns of a superpixel's place, after those of its colour
+
+
+@DATASETS.register("mnist")
+def mnist(root: str | None = None) -> Task:
+    """MNIST superpixels: name the digit from the grey and the place of each patch, 55000 / 5000 / 10000 graphs."""
+    return _superpixels("MNIST", 1, root)
+
+
+@DATASETS.register("cifar10")
+def cifar10(root: str | None = None) -> Task:
+    """CIFAR10 superpixels: name the object from the colour and the place of each patch, 45000 / 5000 / 10000 graphs."""
+    return _superpixels("CIFAR10", 3, root)
+
+
+def _superpixels(name: str, colours: int, root: str | None) -> Task:
+    # The files join a patch to its nearest ones in one direction only; the hop index reads edges both ways.
+    spec = GraphSpec(nodes=colours + POSITION, edges=1, outputs=10)
+    return split_task(name.lower(), gnn_benchmark(name), root, spec, objective("classification"), _columns)
+
+
+def _columns(data: Data) -> Mapping[str, Tensor]:
+    return {"x": torch.cat([data.x, data.pos], 1), "edge_attr": data.edge_attr.view(-1, 1), "y": data.y.view(-1)}

@@ -1,0 +1,94 @@
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.datasets import TUDataset
+
+from gredkit.data.benchmarks import Benchmark, notes, open_benchmark
+from gredkit.data.collated import CollatedGraphs
+from gredkit.data.folds import SEED, read_folds, stratified_folds
+from gredkit.data.objectives import objective
+from gredkit.data.root import data_root
+from gredkit.data.task import Columns, GraphSpec, Task
+from gredkit.errors import UserError
+from gredkit.registry import DATASETS
+
+
+@DATASETS.register("nci1")
+def nci1(fold: int = 0, root: str | None = None) -> Task:
+    """NCI1: whether a molecule acts against lung cancer, 4110 graphs, ten folds."""
+    return tu("NCI1", fold, root)
+
+
+@DATASETS.register("proteins")
+def proteins(fold: int = 0, root: str | None = None) -> Task:
+    """PROTEINS: whether a protein is an enzyme, 1113 graphs, ten folds."""
+    return tu("PROTEINS", fold, root)
+
+
+@DATASETS.register("tu")
+def tu(name: str = "MUTAG", fold: int = 0, root: str | None = None) -> Task:
+    """A classification dataset of the TUDataset collection, by the name it has there, one of ten folds.
+
+    The folds are those of `splits.json` in the dataset's folder, or else dealt out in proportion to the
+    classes. Nodes carry their label as a category; without labels, their attributes; with neither, one
+    category that is the same everywhere, since the degree is there to be had as a positional encoding.
+    Edges carry their label, or attributes, or nothing.
+    """
+    benchmark = _benchmark(name)
+    (dataset,) = open_benchmark(benchmark, root)
+    labels = dataset._data.y
+    if labels is None or labels.dim() != 1 or labels.is_floating_point():
+        raise UserError(f"{name} does not give a class for each graph: choose a dataset of classification")
+    columns, nodes, edges = _columns(dataset)
+    graphs = CollatedGraphs([dataset], lambda data: columns)
+    given = benchmark.folder(data_root(root)) / "splits.json"
+    folds = read_folds(given, len(graphs)) if given.exists() else stratified_folds(labels.numpy())
+    if not 0 <= fold < len(folds):
+        raise UserError(f"{name} has folds 0 to {len(folds) - 1}, not {fold}")
+    return Task(
+        name=name.lower(),
+        spec=GraphSpec(nodes=nodes, edges=edges, outputs=int(labels.max()) + 1),
+        graphs=graphs,
+        splits=folds[fold],
+        objective=objective("classification"),
+        notes={
+            **notes(benchmark, root, graphs),
+            "fold": fold,
+            "folds": f"{len(folds)}, given by {given}" if given.exists() else f"{len(folds)}, stratified, seed {SEED}",
+        },
+    )
+
+
+def _benchmark(name: str) -> Benchmark:
+    return Benchmark(
+        name,
+        files=tuple(f"{name}_{part}.txt" for part in ("A", "graph_indicator", "graph_labels")),
+        load=lambda root: [TUDataset(str(root), name, use_node_attr=True, use_edge_attr=True)],
+        also=f" (and, where they exist, {name}_node_labels.txt and the like)",
+    )
+
+
+def _columns(dataset: TUDataset) -> tuple[Mapping[str, Tensor], Columns, Columns | None]:
+    """The long tensors of all graphs, with what the nodes and edges carry."""
+    data: Data = dataset._data
+    x, nodes = _labels_or_attributes(data.x, dataset.num_node_attributes)
+    edge_attr, edges = _labels_or_attributes(data.edge_attr, dataset.num_edge_attributes)
+    columns: dict[str, Any] = {"x": x, "y": data.y, "edge_attr": edge_attr}
+    if nodes is None:
+        columns["x"], nodes = torch.zeros(data.num_nodes, 1, dtype=torch.long), (1,)
+    return {key: column for key, column in columns.items() if column is not None}, nodes, edges
+
+
+def _labels_or_attributes(values: Tensor | None, attributes: int) -> tuple[Tensor | None, Columns | None]:
+    """PyG puts attributes first, then one-hot labels; several labels at once make a row with several ones."""
+    if values is None:
+        return None, None
+    labels = values[:, attributes:]
+    if labels.shape[1] == 0:
+        return values, values.shape[1]
+    if ((labels > 0).sum(1) == 1).all():
+        return labels.argmax(1, keepdim=True), (labels.shape[1],)
+    return labels, labels.shape[1]

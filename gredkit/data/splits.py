@@ -1,0 +1,103 @@
+"""Which graphs train, validate and test."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.utils import index_to_mask
+
+from gredkit.data.objectives import IGNORED
+from gredkit.data.own import CLASSES
+from gredkit.data.task import SPLITS
+from gredkit.errors import UserError
+
+Splits = dict[str, list[int]]
+
+
+def seeded_split(
+    count: int, seed: int = 0, classes: Sequence[int] | np.ndarray | None = None, what: str = "graph"
+) -> Splits:
+    """80 % train, 10 % validate, 10 % test (at least one each), drawn by a seed.
+
+    With `classes`, each part has its share of every class, to less than one graph: 10 % of all for test, and
+    for validation its share of what test left.
+    """
+    if count < 3:
+        raise UserError(
+            f"{count} {what}{'s' * (count != 1)} cannot be split into {', '.join(SPLITS)}: at least 3 are needed"
+        )
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(count)
+    if classes is not None:
+        order = order[np.argsort(np.asarray(classes)[order], kind="stable")]
+    tenth = max(1, round(count / 10))
+    test = _evenly(count, tenth, rng)
+    rest = np.delete(order, test)
+    validation = _evenly(len(rest), tenth, rng)
+    parts = np.delete(rest, validation), rest[validation], order[test]
+    return {split: np.sort(part).tolist() for split, part in zip(SPLITS, parts, strict=True)}
+
+
+def given_split(names: Sequence[str] | np.ndarray) -> Splits:
+    """The split that a column of names describes."""
+    column = np.asarray(names, dtype=object)
+    return checked_split({split: np.flatnonzero(column == split).tolist() for split in SPLITS}, len(column))
+
+
+def checked_split(splits: Mapping[str, Sequence[int]], count: int, what: str = "graph") -> Splits:
+    """The same lists, once it is clear that every split has a graph and no graph stands in two of them."""
+    for split in splits:
+        if split not in SPLITS:
+            raise UserError(f"{split!r} is not a split: name them {', '.join(SPLITS)}")
+    owner: dict[int, str] = {}
+    result = {split: [int(i) for i in splits.get(split, ())] for split in SPLITS}
+    for split, members in result.items():
+        if not members:
+            raise UserError(f"no {what} is in the split {split!r}: give each of {', '.join(SPLITS)} at least one")
+        for i in members:
+            if not 0 <= i < count:
+                raise UserError(f"the split {split!r} names {what} {i}, but there are {count}, numbered from 0")
+            if i in owner:
+                raise UserError(f"{what} {i} is in {owner[i]} and in {split}: leave it in one of them")
+            owner[i] = split
+    return result
+
+
+def drawn_split(graphs: Sequence[Data], task: str, level: str, seed: int) -> tuple[list[Data], Splits, str]:
+    """`seeded_split` of the graphs, or of the nodes of a single one; with a note that says so."""
+    if level == "node" and len(graphs) == 1:
+        (graph,) = graphs
+        members = seeded_split(graph.num_nodes, seed, graph.y.numpy() if task in CLASSES else None, "node")
+        masks = {split: [index_to_mask(torch.tensor(members[split]), graph.num_nodes)] for split in SPLITS}
+        return *split_nodes(graphs, masks, task), f"nodes drawn by seed {seed}"
+    classes = torch.cat([graph.y for graph in graphs]).numpy() if task in CLASSES and level == "graph" else None
+    return list(graphs), seeded_split(len(graphs), seed, classes), f"drawn by seed {seed}"
+
+
+def split_nodes(graphs: Sequence[Data], masks: Mapping[str, Sequence[Tensor]], task: str) -> tuple[list[Data], Splits]:
+    """Graphs whose nodes are split: a copy for each split, in which the others' nodes are not asked.
+
+    Shape: masks, for each split and graph: [nodes]
+    """
+    if task not in ("classification", "labels"):
+        raise UserError(f"nodes of a graph can be split for classification and labels, not for {task}: split graphs")
+    nobody = IGNORED if task == "classification" else float("nan")
+    parts: list[Data] = []
+    splits: Splits = {}
+    for split in SPLITS:
+        begin = len(parts)
+        for graph, mask in zip(graphs, masks[split], strict=True):
+            if mask.any():
+                part = copy(graph)  # shares all tensors but y
+                part.y = torch.where(mask.view(-1, *[1] * (graph.y.dim() - 1)), graph.y, nobody)
+                parts.append(part)
+        splits[split] = list(range(begin, len(parts)))
+    return parts, checked_split(splits, len(parts), "node")
+
+
+def _evenly(count: int, chosen: int, rng: np.random.Generator) -> np.ndarray:
+    """So many of `count` places at equal distances: a run of places has its share of them, up or down to a whole."""
+    return ((np.arange(chosen) + rng.random()) * count / chosen).astype(np.int64)
