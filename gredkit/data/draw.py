@@ -58,10 +58,10 @@ def draw(data: Data, node: int, K: int | None, title: str) -> Figure:
         lines = place[data.edge_index.T.numpy()]
         axes.add_collection(LineCollection(lines, colors="#a1a1aa", linewidths=max(size / 160, 0.35), zorder=1))
     far, near = hop < 0, hop >= 0
-    axes.scatter(*place[far].T, s=size, c=BEYOND, edgecolors="white", linewidths=0.5, zorder=2)
-    points = axes.scatter(*place[near].T, s=size, c=hop[near], cmap=colours, vmin=-0.5, vmax=last + 0.5,
+    axes.scatter(place[far, 0], place[far, 1], s=size, c=BEYOND, edgecolors="white", linewidths=0.5, zorder=2)
+    points = axes.scatter(place[near, 0], place[near, 1], s=size, c=hop[near], cmap=colours, vmin=-0.5, vmax=last + 0.5,
                           edgecolors="white", linewidths=0.5, zorder=3)  # fmt: skip
-    axes.scatter(*place[[node]].T, s=2.6 * size, facecolors="none", edgecolors=INK, linewidths=1.6, zorder=4)
+    axes.scatter(place[node, 0], place[node, 1], s=2.6 * size, facecolors="none", edgecolors=INK, linewidths=1.6, zorder=4)
     axes.set_aspect("equal")
     axes.margins(0.08)
     axes.axis("off")

@@ -1,6 +1,7 @@
 """Graphs in three tables: one row a graph, one a node, one an edge."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +47,7 @@ class GraphTables:
         graphs = named.dropna().unique()
         self.problems.left_out += len(graphs) + int(named.isna().sum())
         for other, kept in self._tables.items():
-            gone = kept.rows["graph"].isin(graphs).to_numpy()
+            gone = _among(kept.rows["graph"], graphs)
             gone = gone | wrong if other == name else gone
             self._tables[other] = replace(kept, rows=kept.rows[~gone])
 
@@ -62,12 +63,12 @@ class GraphTables:
                 self.check_column(name, column, "id")
         self.check("graphs", self.rows("graphs")["graph"].duplicated().to_numpy(), _again("graph"))
         for name in ("nodes", "edges"):
-            unknown = ~self.rows(name)["graph"].isin(self.rows("graphs")["graph"]).to_numpy()
+            unknown = ~_among(self.rows(name)["graph"], self.rows("graphs")["graph"])
             self.check(name, unknown, lambda row: f"graph '{row.graph}' has no row among the graphs: add one")
         self.check("nodes", self.rows("nodes").duplicated(["graph", "node"]).to_numpy(), _again("node"))
         for end in ("source", "target"):
             self.check("edges", self._node_of_edge(end) < 0, _no_node(end))
-        empty = ~self.rows("graphs")["graph"].isin(self.rows("nodes")["graph"]).to_numpy()
+        empty = ~_among(self.rows("graphs")["graph"], self.rows("nodes")["graph"].unique())
         self.check("graphs", empty, lambda row: f"graph '{row.graph}' has no nodes: add some, or remove the row")
 
     def _node_of_edge(self, end: str) -> np.ndarray:
@@ -99,7 +100,7 @@ class GraphTables:
             [np.arange(size) for size in np.bincount(graph, minlength=count)]
         )
         source, target = self._node_of_edge("source"), self._node_of_edge("target")
-        one_way = ~np.isin(target * len(graph) + source, source * len(graph) + target)
+        one_way = ~pd.Series(target * len(graph) + source).isin(source * len(graph) + target).to_numpy()
         row = np.concatenate([np.arange(len(source)), np.flatnonzero(one_way)])
         source, target = np.concatenate([source, target[one_way]]), np.concatenate([target, source[one_way]])
         order = np.argsort(graph[source], kind="stable")
@@ -118,7 +119,9 @@ def read_folder(path: str | Path, on_error: str) -> GraphTables:
     """The graphs of a folder, as CSV files or as one Parquet file."""
     problems = Problems(on_error)
     folder = Path(path).expanduser()
-    if path == "" or not folder.is_dir():
+    if path == "":
+        raise UserError(f"which folder of graphs? set datasets.graph_folder.path; {EXPECTED}")
+    if not folder.is_dir():
         raise UserError(f"there is no folder {str(path)!r} in {os.getcwd()}: {EXPECTED}")
     parquet, csv = folder / "graphs.parquet", [folder / f"{name}.csv" for name in IDS]
     if parquet.is_file() and any(file.is_file() for file in csv):
@@ -171,6 +174,11 @@ def _ids(cells: pd.Series) -> pd.Series:
     if pd.api.types.is_float_dtype(cells) and (cells.dropna() % 1 == 0).all():
         cells = cells.astype("Int64")  # whole numbers, of which some are missing
     return cells.astype(str).astype(object).where(cells.notna(), np.nan)
+
+
+def _among(cells: pd.Series, names: Sequence[str]) -> np.ndarray:
+    """Which cells are one of these names, each given once; `Series.isin` takes its time with text."""
+    return pd.Index(names).get_indexer(cells) >= 0
 
 
 def _again(what: str) -> Sentence:

@@ -80,6 +80,14 @@ def class_mean_accuracy(outputs: Tensor, targets: Tensor) -> float:
     return float(recall_score(truth, guess, labels=np.unique(truth), average="macro", zero_division=0))
 
 
+def macro_f1(outputs: Tensor, targets: Tensor) -> float:
+    """The F1 score of each class, averaged over the classes that occur or are guessed."""
+    from sklearn.metrics import f1_score
+
+    guess, truth = _answers(outputs, targets)
+    return float(f1_score(truth, guess, average="macro", zero_division=0))
+
+
 def average_precision(outputs: Tensor, targets: Tensor) -> float:
     """Averaged over the labels that have both a positive and a negative example."""
     from sklearn.metrics import average_precision_score
@@ -109,9 +117,10 @@ METRICS = {
     "mae": Metric("mae", mean_absolute_error, larger_is_better=False),
     "accuracy": Metric("accuracy", accuracy, larger_is_better=True),
     "class_mean_accuracy": Metric("class_mean_accuracy", class_mean_accuracy, larger_is_better=True),
+    "macro_f1": Metric("macro_f1", macro_f1, larger_is_better=True),
     "average_precision": Metric("average_precision", average_precision, larger_is_better=True),
 }
-LOSSES = {
+LOSSES: dict[str, tuple[Callable[..., Tensor], str]] = {
     "regression": (mean_absolute_loss, "mae"),
     "classification": (F.cross_entropy, "accuracy"),  # leaves out the label IGNORED
     "balanced_classification": (balanced_cross_entropy, "class_mean_accuracy"),

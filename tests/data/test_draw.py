@@ -31,7 +31,7 @@ def test_the_picture_shows_every_node_in_the_colour_of_its_hop():
     assert sorted(near.get_array()) == [0, 1, 1, 2, 3]
     assert len(far.get_offsets()) == 2
     assert to_hex(far.get_facecolor()[0]) == BEYOND
-    (ring,) = target.get_offsets()
+    ring = np.asarray(target.get_offsets())[0]
     assert ring.tolist() in near.get_offsets()[near.get_array() == 0].tolist()
     assert axes.get_legend().get_texts()[0].get_text() == "beyond K = 3"
 

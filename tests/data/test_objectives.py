@@ -21,6 +21,12 @@ def test_class_mean_accuracy_is_the_confusion_matrix_of_the_benchmark():
     assert METRICS["class_mean_accuracy"].score(outputs, targets) == pytest.approx(float(sum(by_class) / 4))
 
 
+def test_macro_f1_by_hand():
+    outputs, targets = torch.eye(3)[[0, 0, 1, 1]], torch.tensor([0, 1, 1, 1])
+    # Class 0: precision 1/2, recall 1. Class 1: precision 1, recall 2/3. Class 2 neither occurs nor is guessed.
+    assert METRICS["macro_f1"].score(outputs, targets) == pytest.approx((2 / 3 + 4 / 5) / 2)
+
+
 def test_average_precision_by_hand():
     # Ranked by score: right, wrong, right -> precision 1 at recall 1/2, 2/3 at recall 1.
     outputs = torch.tensor([[0.9, 0.1], [0.5, 0.2], [0.3, 0.3]])

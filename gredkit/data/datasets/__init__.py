@@ -1,1 +1,1 @@
-"""Datasets: one function a file, each registered under a short name."""
+"""Datasets: functions, each registered under a short name."""

@@ -24,10 +24,9 @@ def cluster_sbm(train: int = 500, validation: int = 100, test: int = 100, seed: 
     def graph() -> Data:
         block = random_blocks(rng, BLOCKS)
         adjacent = random_edges(rng, np.where(block[:, None] == block, WITHIN, BETWEEN))
-        size = np.bincount(block)
-        telling = size.cumsum() - size + rng.integers(size)
         symbol = np.zeros_like(block)
-        symbol[telling] = np.arange(1, BLOCKS + 1)
+        number, first = np.unique(block, return_index=True)  # once shuffled, the first node is any node of its block
+        symbol[first] = number + 1
         return shuffled_graph(rng, adjacent, symbol, block)
 
     return Task(

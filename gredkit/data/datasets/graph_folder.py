@@ -60,7 +60,7 @@ def graph_folder(
     graphs = tables.graphs(x, edge_attr if edge_names else None, targets.y, level)
     graphs, splits, drawn = _split(tables, graphs, task, level, seed)
 
-    notes = {"split": drawn, "node_columns": node_names, "edge_columns": edge_names, "classes": targets.classes}
+    notes = {"split": drawn, "node_columns": node_names, "edge_columns": edge_names, "class_names": targets.classes}
     notes["ignored_columns"] = _ignored(tables, answering, columns)
     return Task(
         name=name,

@@ -5,7 +5,7 @@ from torch_geometric.data import Data
 from torch_geometric.datasets import LRGBDataset
 
 from gredkit.data.benchmarks import PYG_SPLITS, Benchmark, split_task
-from gredkit.data.objectives import METRICS, Objective, objective
+from gredkit.data.objectives import objective
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
@@ -49,16 +49,9 @@ def lrgb(name: str = "peptides-func", metric: str | None = None, root: str | Non
         raise UserError("PCQM-Contact asks for links between nodes, which no model here predicts: choose another name")
     if name not in SPECS:
         raise UserError(f"there is no dataset {name!r} in the Long Range Graph Benchmark: choose {', '.join(SPECS)}")
-    return split_task(name.replace("-", "_"), _benchmark(name), root, SPECS[name], _objective(name, metric), _columns)
-
-
-def _objective(name: str, metric: str | None) -> Objective:
     task, usual = OBJECTIVES[name]
-    if metric is None and usual not in METRICS:
-        raise UserError(
-            f"{name} is ranked by {usual}, a metric that is missing here: give metric='class_mean_accuracy'"
-        )
-    return objective(task, metric or usual)
+    ranked = objective(task, metric or usual)
+    return split_task(name.replace("-", "_"), _benchmark(name), root, SPECS[name], ranked, _columns)
 
 
 def _benchmark(name: str) -> Benchmark:

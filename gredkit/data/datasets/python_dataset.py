@@ -59,7 +59,7 @@ def _found(target: str) -> Callable[..., Any]:
     """What a dotted path names."""
     module_name, _, name = target.partition(":") if ":" in target else target.rpartition(".")
     if not module_name or not name:
-        raise UserError(f"target is {target!r}: write 'package.module:function'")
+        raise UserError(f"target is {target!r}: set datasets.python_dataset.target to 'package.module:function'")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:

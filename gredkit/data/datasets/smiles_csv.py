@@ -69,14 +69,14 @@ def smiles_csv(
         splits, drawn = given_split(table.rows["split"].to_numpy(object)), "given"
     else:
         made, splits, drawn = drawn_split(made, task, "graph", seed)
-    named = {"classes": wanted.classes} if wanted.classes else {}
+    named = {"class_names": wanted.classes} if wanted.classes else {}
     return Task(
         name=name,
         spec=GraphSpec(nodes=tuple(ATOM.values()), edges=tuple(BOND.values()), outputs=wanted.outputs),
         graphs=made,
         splits=splits,
         objective=goal,
-        notes={"split": drawn, "targets": tuple(columns), **named, **left_out},
+        notes={"split": drawn, "target_columns": tuple(columns), **named, **left_out},
     )
 
 

@@ -19,7 +19,7 @@ def test_the_example_is_read():
     task = graph_folder(OWN)
     assert task.name == "own_graphs"
     assert task.spec == GraphSpec(nodes=(2,), edges=1, outputs=2)
-    assert task.notes["classes"] == ("path", "ring")
+    assert task.notes["class_names"] == ("path", "ring")
     assert task.notes["node_columns"] == ("cat_colour",)
     ring, path = task.graphs[0], task.graphs[6]
     assert ring.y.tolist() == [1]
@@ -180,7 +180,7 @@ def with_targets(folder, header, cell):
 )
 def test_classes_are_numbered_in_sorted_order(tmp_path, labels, classes, numbers):
     task = graph_folder(with_targets(tmp_path, "y", lambda i: labels[i % 3]))
-    assert task.notes["classes"] == classes
+    assert task.notes["class_names"] == classes
     assert task.spec.outputs == len(classes)
     assert [graph.y.tolist() for graph in task.graphs[:3]] == [[number] for number in numbers]
     assert task.graphs[0].y.dtype == torch.long

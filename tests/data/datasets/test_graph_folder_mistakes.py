@@ -161,7 +161,11 @@ def test_a_missing_file_is_named(folder, file):
 
 
 def test_the_folder_must_be_there(folder):
-    for path in ("", folder / "nothing", folder / "nodes.csv"):
+    with pytest.raises(
+        UserError, match=r"which folder of graphs\? set datasets.graph_folder.path; a folder of graphs holds"
+    ):
+        graph_folder()
+    for path in (folder / "nothing", folder / "nodes.csv"):
         with pytest.raises(UserError, match=f"there is no folder '{path}' in .*: a folder of graphs holds"):
             graph_folder(path)
 

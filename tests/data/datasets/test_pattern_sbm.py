@@ -1,5 +1,3 @@
-from itertools import product
-
 import numpy as np
 import pytest
 from torch_geometric.utils import to_dense_adj
@@ -46,22 +44,26 @@ def test_the_label_is_membership_of_the_pattern(task):
 
 
 def test_edge_densities(task):
-    """Within 4 standard deviations: 0.5 in and to the pattern, a mixture of 0.5 and 0.35 elsewhere."""
-    found, pairs = np.zeros((2, 2)), np.zeros((2, 2))
-    for graph in task.graphs:
-        adjacent, member = adjacency(graph), graph.y.numpy()
-        possible = ~np.eye(len(member), dtype=bool)
-        for a, b in product((0, 1), repeat=2):
-            among = np.ix_(member == a, member == b)
-            found[a, b] += adjacent[among].sum()
-            pairs[a, b] += possible[among].sum()
-    assert abs(found[0, 1] / pairs[0, 1] - 0.5) < 4 * np.sqrt(0.25 / pairs[0, 1])
-    # The edges of a pattern are drawn once for all its graphs.
-    assert abs(found[1, 1] / pairs[1, 1] - 0.5) < 4 * np.sqrt(0.25 / (pairs[1, 1] / 2 / 15))
+    """Within 4 standard errors: 0.5 to the pattern, elsewhere as blocks with 0.5 and 0.35 would have it."""
     size = np.arange(5, 35)
-    inside = 5 * (size * (size - 1)).mean()
-    share = inside / (inside + 20 * size.mean() ** 2)
-    assert abs(found[0, 0] / pairs[0, 0] - (0.35 + 0.15 * share)) < 0.002
+    same, different = 5 * (size * (size - 1)).mean(), 20 * size.mean() ** 2
+    among_others = (0.5 * same + 0.35 * different) / (same + different)
+    for kinds, expected in (((0, 1), 0.5), ((0, 0), among_others)):
+        found, pairs = [], []
+        for graph in task.graphs:
+            among = np.ix_(*(graph.y.numpy() == kind for kind in kinds))
+            found.append(adjacency(graph)[among].sum())
+            pairs.append((~np.eye(graph.num_nodes, dtype=bool))[among].sum())
+        error = np.std(found - expected * np.array(pairs)) * np.sqrt(len(found)) / np.sum(pairs)
+        assert error < 0.001  # enough graphs to tell
+        assert abs(np.sum(found) / np.sum(pairs) - expected) < 4 * error
+
+
+def test_edge_density_in_patterns():
+    found = pattern_sbm(train=200, validation=1, test=1, patterns=200).part("train")
+    inside = [adjacency(graph)[np.ix_(graph.y == 1, graph.y == 1)] for graph in found]
+    pairs = sum(len(one) * (len(one) - 1) for one in inside) / 2
+    assert abs(sum(one.sum() for one in inside) / 2 / pairs - 0.5) < 4 * np.sqrt(0.25 / pairs)
 
 
 def test_symbols_are_uniform(task):

@@ -134,9 +134,9 @@ def test_a_single_graph_without_masks_has_its_nodes_split():
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("", "target is '': write 'package.module:function'"),
-        ("paths", "target is 'paths': write 'package.module:function'"),
-        (":paths", "target is ':paths': write"),
+        ("", "target is '': set datasets.python_dataset.target to 'package.module:function'"),
+        ("paths", "target is 'paths': set datasets."),
+        (":paths", "target is ':paths': set"),
         ("nowhere:paths", "cannot import 'nowhere' for target 'nowhere:paths': there is no module 'nowhere' in "),
         ("here.deeper:paths", "cannot import 'here.deeper' for target 'here.deeper:paths': there is no module 'here."),
         ("here:path_s", "there is no 'path_s' in 'here', which target 'here:path_s' names: did you mean 'paths'?"),

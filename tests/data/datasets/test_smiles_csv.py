@@ -35,7 +35,7 @@ def test_the_example_is_read_and_its_targets_are_what_rdkit_computes():
 
 def test_classes_may_be_words(file):
     task = smiles_csv(file, targets=["word"], task="classification")
-    assert task.notes["classes"] == ("no", "yes")
+    assert task.notes["class_names"] == ("no", "yes")
     assert [graph.y.tolist() for graph in task.graphs] == [[0], [1], [0], [1], [0]]
     assert_learns(task)
 

@@ -1,0 +1,61 @@
+"""Loading: what share of a training step is spent making its batch, from prepared graphs, in the same process."""
+
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import torch
+from rich.table import Table
+from torch_geometric.loader import DataLoader
+
+from gredkit.bench.measure import digits
+from gredkit.bench.training import SETTINGS, Setting, _steps
+from gredkit.data.cache import prepare
+
+GRAPHS = 640
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Every setting, one epoch over memory-mapped graphs."""
+    return {
+        name: _setting(setting.small() if quick else setting, 8 if quick else max(GRAPHS // setting.layers, 64))
+        for name, setting in SETTINGS.items()
+    }
+
+
+def _setting(setting: Setting, graphs: int) -> dict[str, Any]:
+    torch.manual_seed(0)
+    loading, training = [], []
+    with TemporaryDirectory() as folder:
+        data = prepare(setting.make(graphs), setting.K, folder=Path(folder), progress=False)
+        model = setting.build()
+        batches = iter(DataLoader(data, setting.batch, shuffle=True, drop_last=True))
+        for _ in range(graphs // setting.batch):
+            begin = perf_counter()
+            batch = next(batches)
+            loaded = perf_counter()
+            _steps(model, [(batch, None)], setting.loss)()
+            loading.append(loaded - begin)
+            training.append(perf_counter() - loaded)
+    shares = [a / (a + b) for a, b in zip(loading, training, strict=True)]
+    return {
+        "share": median(shares),
+        "quartiles": quantiles(shares, n=4)[::2] if len(shares) > 1 else shares * 2,
+        "loading_ms": 1e3 * median(loading),
+        "training_ms": 1e3 * median(training),
+        "batch": setting.batch,
+    }
+
+
+def table(result: dict[str, Any]) -> Table:
+    """One row a setting."""
+    shown = Table(title="loading, a batch: median", title_justify="left", title_style="bold")
+    for column in ("setting", "batch", "loading, ms", "training step, ms", "share of loading (quartiles)"):
+        shown.add_column(column, justify="right")
+    for name, row in result.items():
+        low, high = row["quartiles"]
+        share = f"{row['share']:.1%} ({low:.1%} to {high:.1%})"
+        shown.add_row(name, str(row["batch"]), digits(row["loading_ms"]), digits(row["training_ms"]), share)
+    return shown
