@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+import pytest
 import torch
+from rdkit import Chem, RDLogger
 from torch_geometric.data import Batch, Data
 
 from gredkit.data.hops import add_hops
@@ -80,3 +82,10 @@ def assert_learns(task: Task) -> None:
     assert loss > 0
     assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
     assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in model.features.parameters())
+
+
+def let_rdkit_speak(capfd: pytest.CaptureFixture[str]) -> None:
+    """Undo what others have silenced, and make sure that RDKit would be heard."""
+    RDLogger.EnableLog("rdApp.*")  # type: ignore[attr-defined]
+    assert Chem.MolFromSmiles("C1CC") is None
+    assert "C1CC" in capfd.readouterr().err

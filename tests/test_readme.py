@@ -42,3 +42,26 @@ def test_a_users_own_encoder_is_listed_and_trained(own_encoder):
         assert result.returncode == 0, result.stderr
         assert "near_and_far" in result.stdout
         assert "lru" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["own_graphs", "solubility", "my_dataset"])
+def test_your_own_graphs(tmp_path, name):
+    shutil.copytree(ROOT / "tests/examples", tmp_path / "tests/examples")
+    (tmp_path / "my_dataset.py").write_text(block("Save as `my_dataset.py`", "python"))
+    marker = "and as `my_dataset.gin`" if name == "my_dataset" else f"Save as `{name}.gin`"
+    (tmp_path / f"{name}.gin").write_text(block(marker, ""))
+    commands = block(marker, "bash").splitlines()
+    assert [command.split()[2] for command in commands] == ["gredkit.data", "gredkit.run"]
+    for command, said in zip(commands, ("distinct hop sets", "| 2 |"), strict=True):
+        result = run(*shlex.split(command)[1:], cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        assert said in result.stdout
+
+
+def test_the_data_commands(tmp_path):
+    commands = [line.split("#")[0] for line in block("## Datasets", "bash").splitlines()]
+    assert len(commands) == 4
+    for command in commands:
+        result = run(*shlex.split(command)[1:], "--data", str(tmp_path), cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+    assert (tmp_path / "molecule.png").is_file()

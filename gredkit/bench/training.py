@@ -34,7 +34,7 @@ class Setting:
     batch: int
     repeats: int
     dropout: float
-    oracle_batch: int  # what the oracle holds in memory; it takes as many steps as the graphs need
+    oracle_batch: int  # it takes as many steps as the graphs need; on Peptides 2 wastes less on padding than 4
     state_dim: int | None = None
     model: dict[str, Any] = field(default_factory=dict)
 

@@ -38,7 +38,14 @@ def layout(data: Data) -> np.ndarray:
     graph = to_networkx(Data(edge_index=data.edge_index, num_nodes=data.num_nodes), to_undirected=True)
     small = data.num_nodes <= 600
     place = nx.kamada_kawai_layout(graph) if small else nx.spring_layout(graph, seed=0, method="force")
-    return np.array([place[v] for v in range(data.num_nodes)])
+    return _lying(np.array([place[v] for v in range(data.num_nodes)]))
+
+
+def _lying(place: np.ndarray) -> np.ndarray:
+    """Turned so that the longest extent is horizontal, as a slide is."""
+    place = place - place.mean(0)
+    axes = np.linalg.svd(place, full_matrices=False)[2] if len(place) > 1 else np.eye(2)
+    return place @ (axes * np.sign(axes.sum(1, keepdims=True) + 1e-12)).T
 
 
 def draw(data: Data, node: int, K: int | None, title: str) -> Figure:
@@ -51,7 +58,9 @@ def draw(data: Data, node: int, K: int | None, title: str) -> Figure:
     hop, place = distances(data, node, K), layout(data)
     last = max(int(hop.max()), 1)
     colours = ListedColormap(sns.color_palette("viridis_r", last + 1).as_hex())
-    figure = Figure(figsize=(6.4, 4.8), dpi=200, layout="constrained")
+    wide, high = np.ptp(place, axis=0)
+    shape = float(np.clip(high / max(wide, 1e-9), 0.35, 0.9))
+    figure = Figure(figsize=(6.4, 5.4 * shape + 0.5), dpi=200, layout="constrained")
     axes = figure.add_subplot()
     size = float(np.clip(4000 / max(len(hop), 1), 12, 220))
     if data.edge_index is not None and data.edge_index.numel():
@@ -61,16 +70,18 @@ def draw(data: Data, node: int, K: int | None, title: str) -> Figure:
     axes.scatter(place[far, 0], place[far, 1], s=size, c=BEYOND, edgecolors="white", linewidths=0.5, zorder=2)
     points = axes.scatter(place[near, 0], place[near, 1], s=size, c=hop[near], cmap=colours, vmin=-0.5, vmax=last + 0.5,
                           edgecolors="white", linewidths=0.5, zorder=3)  # fmt: skip
-    axes.scatter(place[node, 0], place[node, 1], s=2.6 * size, facecolors="none", edgecolors=INK, linewidths=1.6, zorder=4)
+    axes.scatter(
+        place[node, 0], place[node, 1], s=2.6 * size, facecolors="none", edgecolors=INK, linewidths=1.6, zorder=4
+    )
     axes.set_aspect("equal")
     axes.margins(0.08)
     axes.axis("off")
     axes.set_title(title, fontsize=11, color=INK)
     step = max(1, (last + 1) // 12)
-    bar = figure.colorbar(points, ax=axes, ticks=range(0, last + 1, step), shrink=0.7, pad=0.02)
+    bar = figure.colorbar(points, ax=axes, ticks=range(0, last + 1, step), shrink=0.8, pad=0.02)
     bar.set_label("hops from the ringed node", fontsize=10, color=INK)
     bar.outline.set_visible(False)
     if far.any():
         axes.scatter([], [], s=60, c=BEYOND, label=f"beyond K = {K}" if K is not None else "out of reach")
-        axes.legend(loc="lower left", frameon=False, fontsize=9)
+        figure.legend(loc="outside lower left", frameon=False, fontsize=9)
     return figure

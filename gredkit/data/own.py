@@ -18,6 +18,7 @@ from gredkit.errors import UserError
 CLASSES = ("classification", "balanced_classification")  # tasks whose target is one class
 CATEGORIES = 1_000_000  # an embedding of more rows is a mistake
 ONE_HOT = 1000  # and so are more columns
+EXACT = 2**53  # whole numbers below it are what they are in float64
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,11 @@ def _category(cells: pd.Series) -> np.ndarray:
     return (value >= 0) & (value < CATEGORIES) & (np.floor(value) == value)
 
 
+def _number(cells: pd.Series) -> np.ndarray:
+    with np.errstate(over="ignore"):  # beyond float32 lies infinity
+        return np.isfinite(numbers(cells).astype(np.float32))
+
+
 def _class(cells: pd.Series) -> np.ndarray:
     value = numbers(cells)
     return cells.notna().to_numpy() & (np.isnan(value) | (np.isfinite(value) & (np.floor(value) == value)))
@@ -60,7 +66,7 @@ KINDS = {
         f"is not a whole number from 0 to {CATEGORIES - 1}",
         "number the categories 0, 1, 2, …, or call the column x_… if it holds numbers",
     ),
-    "number": Kind(lambda cells: np.isfinite(numbers(cells)), "is not a finite number", "write a number"),
+    "number": Kind(_number, "is not a finite number", "write a number"),
     "class": Kind(
         _class, "is not a class", "write a whole number or a word, or set task='regression' for numbers to predict"
     ),
@@ -149,7 +155,7 @@ def read_targets(rows: pd.DataFrame, columns: Sequence[str], task: str, asked: n
     cells = rows[columns[0]]
     asked = np.ones(len(rows), bool) if asked is None else asked
     value = numbers(cells)
-    whole = not np.isnan(value[asked]).any() and cells.dtype != bool
+    whole = bool((np.abs(value[asked]) < EXACT).all()) and cells.dtype != bool
     named = value[asked].astype(np.int64) if whole else cells[asked].astype(str).to_numpy(object)
     classes, number = np.unique(named, return_inverse=True)
     if len(classes) < 2:

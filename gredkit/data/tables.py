@@ -39,6 +39,8 @@ class Table:
             if column not in self.rows:
                 header = self.place(1) if self.unit == "line" else self.file
                 there = ", ".join(map(str, self.rows.columns)) or "none"
+                if len(self.rows.columns) == 1 and (";" in there or "\t" in there):
+                    raise UserError(f"{header}: there is one column, {there!r}: separate the cells by commas")
                 raise UserError(f"{header}: there is no column {column!r}: add it, or rename one of these: {there}")
 
     def too_long(self) -> tuple[np.ndarray, Sentence]:

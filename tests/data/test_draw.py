@@ -33,7 +33,7 @@ def test_the_picture_shows_every_node_in_the_colour_of_its_hop():
     assert to_hex(far.get_facecolor()[0]) == BEYOND
     ring = np.asarray(target.get_offsets())[0]
     assert ring.tolist() in near.get_offsets()[near.get_array() == 0].tolist()
-    assert axes.get_legend().get_texts()[0].get_text() == "beyond K = 3"
+    assert figure.legends[0].get_texts()[0].get_text() == "beyond K = 3"
 
 
 @pytest.mark.parametrize("nodes", [1, 2])

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 import torch
-from own_files import EXAMPLES
+from own_files import EXAMPLES, let_rdkit_speak
 from torch_geometric.utils import from_smiles
 
 from gredkit.data.molecule import ATOM, BOND, molecule_graph, parse_smiles
@@ -48,6 +48,7 @@ def test_what_lies_beyond_a_vocabulary_is_its_last_category():
     ],
 )
 def test_what_is_no_molecule_is_a_mistake_and_rdkit_is_silent(smiles, reason, capfd):
+    let_rdkit_speak(capfd)
     with pytest.raises(UserError) as caught:
         parse_smiles(smiles)
     assert str(caught.value).startswith(f"'{smiles}' is no molecule ({reason}")

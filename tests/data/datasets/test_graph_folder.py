@@ -152,6 +152,14 @@ def test_nodes_without_features_carry_one_symbol(tmp_path):
     assert_learns(task)
 
 
+def test_graphs_without_edges(tmp_path):
+    folder = write(ten_paths(tmp_path), {"edges.csv": ["graph,source,target,cat_a"]})
+    task = graph_folder(folder)
+    assert task.spec.edges == (1,)
+    assert task.graphs[0].edge_index.shape == (2, 0)
+    assert task.graphs[0].edge_attr.shape == (0, 1)
+
+
 def test_an_edge_may_be_given_both_ways_with_features_of_its_own(tmp_path):
     folder = ten_paths(tmp_path)
     with (folder / "edges.csv").open("a") as file:
@@ -175,6 +183,7 @@ def with_targets(folder, header, cell):
         (("10", "9", "-1"), (-1, 9, 10), [2, 1, 0]),  # as numbers, not as words
         (("2.0", "1.0", "2"), (1, 2), [1, 0, 1]),
         (("1", "x", "0"), ("0", "1", "x"), [1, 2, 0]),
+        ((str(2**53), str(2**53 + 1), "0"), ("0", str(2**53), str(2**53 + 1)), [1, 2, 0]),  # no float tells them apart
         (("True", "False", "True"), ("False", "True"), [1, 0, 1]),
     ],
 )
@@ -228,6 +237,18 @@ def test_nodes_with_targets_of_their_own(tmp_path):
     assert [graph.y.tolist() for graph in task.graphs] == [[0, 1, 2]] * 10
     assert task.splits["test"] == [8, 9]
     assert_learns(task)
+
+
+def test_targets_of_nodes_follow_their_rows(tmp_path):
+    rows = [f"g{i},{node},{10 * i + v},{10 * i + v}" for v, node in enumerate("cab") for i in range(10)]
+    folder = write(ten_paths(tmp_path), {"nodes.csv": ["graph,node,x_a,y", *rows]})
+    task = graph_folder(folder, level="node", task="regression")
+    assert [graph.y.flatten().tolist() for graph in task.graphs] == [
+        [10 * i, 10 * i + 1, 10 * i + 2] for i in range(10)
+    ]
+    assert all(torch.equal(graph.x, graph.y) for graph in task.graphs)
+    by_class = graph_folder(folder, level="node")
+    assert [graph.y.tolist() for graph in by_class.graphs] == [[3 * i, 3 * i + 1, 3 * i + 2] for i in range(10)]
 
 
 def test_numbers_for_nodes(tmp_path):

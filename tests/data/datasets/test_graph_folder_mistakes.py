@@ -17,6 +17,7 @@ LINES = {
     "edge without an end": ("edges.csv", 6, "g2,a,,1", "'target' is empty: every row needs one"),
     "edge feature": ("edges.csv", 6, "g2,a,b,long", "'long' in 'x_length' is not a finite number: write a number"),
     "infinite feature": ("edges.csv", 6, "g2,a,b,inf", "'inf' in 'x_length' is not a finite number"),
+    "beyond float32": ("edges.csv", 6, "g2,a,b,1e39", "'1e39' in 'x_length' is not a finite number"),
     "no feature": ("edges.csv", 6, "g2,a,b", "'x_length' is empty: write a number"),
     "cells too many": ("edges.csv", 6, "g2,a,b,1,2", "5 cells, but the header names 4: put a cell with a comma"),
     "node without a name": ("nodes.csv", 9, "g2,,1", "'node' is empty: every row needs one"),
@@ -142,6 +143,14 @@ def test_a_missing_column_is_named(folder, file, on_error):
     change(folder / file, 1, header)
     with pytest.raises(UserError, match=re.escape(f"{file}, line 1: {sentence}")):
         graph_folder(folder, on_error=on_error)
+
+
+def test_cells_are_separated_by_commas(folder):
+    (folder / "edges.csv").write_text((folder / "edges.csv").read_text().replace(",", ";"))
+    with pytest.raises(
+        UserError, match=r"edges.csv, line 1: there is one column, 'graph;.*': separate the cells by comm"
+    ):
+        graph_folder(folder)
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])

@@ -1,7 +1,7 @@
 import logging
 
 import pytest
-from own_files import EXAMPLES, assert_learns, assert_same_graphs, change, write
+from own_files import EXAMPLES, assert_learns, assert_same_graphs, change, let_rdkit_speak, write
 from rdkit import Chem
 from rdkit.Chem.Crippen import MolLogP  # type: ignore[attr-defined]
 
@@ -73,6 +73,7 @@ LINES = {
 def test_a_wrong_line_is_named_or_left_out(file, caplog, capfd, text, sentence):
     whole = smiles_csv(file, targets="number")
     change(file, 4, text)
+    let_rdkit_speak(capfd)
     with pytest.raises(UserError) as caught:
         smiles_csv(file, targets="number")
     assert str(caught.value).startswith(f"{file}, line 4: {sentence}")
