@@ -4,6 +4,7 @@ import argparse
 import os
 
 from gredkit import config
+from gredkit.ablation import study  # noqa: F401  what a study's gin file binds is known from here on
 
 
 def add_options(parser: argparse.ArgumentParser, gin_required: bool = False) -> None:

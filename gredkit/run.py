@@ -6,7 +6,6 @@ import pandas as pd
 
 import gin
 from gredkit import config
-from gredkit.ablation import study as _  # noqa: F401  known to gin from here on
 from gredkit.cli import add_options, apply_options
 from gredkit.errors import command
 from gredkit.registry import LAUNCHERS, REPORTS

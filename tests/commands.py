@@ -1,6 +1,5 @@
 """Run a command of the package as a real process."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +9,7 @@ ROOT = Path(__file__).parent.parent
 
 def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """`python ARGUMENTS` in a folder, with what it printed."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=600
-    )
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, timeout=600)
 
 
 def fails_with_a_sentence(result: subprocess.CompletedProcess[str]) -> str:

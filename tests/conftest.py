@@ -1,10 +1,15 @@
 import os
 import tempfile
 
+import torch
 from hypothesis import settings
 
 # Whatever a test prepares goes to a folder of its own, not to the user's cache. Commands inherit it.
 os.environ["GREDKIT_CACHE"] = tempfile.mkdtemp(prefix="gredkit-tests-")
+
+# The tests run side by side, one for each core.
+torch.set_num_threads(1)
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 # A slow machine is no failure.
 settings.register_profile("gredkit", deadline=None)

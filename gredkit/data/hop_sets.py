@@ -21,12 +21,12 @@ def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-
     first). Set v is {v}.
     """
     start, neighbour = _neighbours(source, target, num_nodes)
-    set_start = np.zeros(max(8 * num_nodes, 16), np.int64)
+    set_start = np.zeros(max(16 * num_nodes, 16), np.int64)
     set_hash = np.empty(len(set_start), np.uint64)
-    set_member = np.empty(max(16 * num_nodes, 16), INT)
+    set_member = np.empty(max(64 * num_nodes, 16), INT)
     table = np.full(_table_size(len(set_start)), -1, INT)
     seq_length = np.empty(num_nodes, INT)
-    seq_set = np.empty(max(16 * num_nodes, 16), INT)
+    seq_set = np.empty(max(64 * num_nodes, 16), INT)
 
     for v in range(num_nodes):
         set_start[v + 1], set_hash[v], set_member[v] = v + 1, weights[v], v
@@ -36,9 +36,10 @@ def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-
     distance = np.full(num_nodes, -1, INT)
     queue = np.empty(num_nodes, np.uint32)
     level_start = np.empty(num_nodes + 1, np.uint32)
+    level_hash = np.empty(num_nodes + 1, np.uint64)
     reach = np.full(num_nodes, num_nodes, INT)  # an upper bound of the nodes in the component
     for v in range(num_nodes):
-        levels = _search(start, neighbour, v, K, reach[v], distance, queue, level_start)
+        levels = _search(start, neighbour, v, K, reach[v], weights, distance, queue, level_start, level_hash)
         found = level_start[levels]
         # Room for the worst case, so that the inner loops work on arrays that stay where they are.
         if sets + levels >= len(set_start):
@@ -53,8 +54,8 @@ def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-
             distance,
             queue,
             level_start,
+            level_hash,
             levels,
-            weights,
             table,
             set_start,
             set_hash,
@@ -108,19 +109,26 @@ def cut_hop_sets(set_size, set_member, seq_length, seq_set, K):  # type: ignore[
 
 
 @njit(cache=True, nogil=True)
-def _search(start, neighbour, source, K, reach, distance, queue, level_start):  # type: ignore[no-untyped-def]
-    """Breadth-first search up to hop K: level k is queue[level_start[k]:level_start[k + 1]]."""
+def _search(  # type: ignore[no-untyped-def]
+    start, neighbour, source, K, reach, weights, distance, queue, level_start, level_hash
+):
+    """Breadth-first search up to hop K: level k is queue[level_start[k]:level_start[k + 1]].
+
+    The hash of a level is the sum of its nodes' weights, whatever their order.
+    """
     queue[0], distance[source] = source, 0
-    level_start[0], end, k = 0, 1, 0
+    level_start[0], level_hash[0], end, k = 0, weights[source], 1, 0
     while True:
         level_start[k + 1] = end
         if k == K or end == reach:
             return k + 1
+        key = np.uint64(0)
         for i in range(level_start[k], level_start[k + 1]):
             for j in range(start[queue[i]], start[queue[i] + 1]):
                 u = neighbour[j]
                 if distance[u] < 0:
                     distance[u] = k + 1
+                    key += weights[u]
                     queue[end] = u
                     end += 1
             if end == reach:
@@ -128,19 +136,17 @@ def _search(start, neighbour, source, K, reach, distance, queue, level_start):  
         if end == level_start[k + 1]:
             return k + 1
         k += 1
+        level_hash[k] = key
 
 
 @njit(cache=True, nogil=True)
 def _store(  # type: ignore[no-untyped-def]
-    distance, queue, level_start, levels, weights, table, set_start, set_hash, set_member, sets, seq_set, rows
+    distance, queue, level_start, level_hash, levels, table, set_start, set_hash, set_member, sets, seq_set, rows
 ):
     """Find each level among the sets, or add it; returns the number of sets."""
     mask = len(table) - 1
     for k in range(levels):
-        begin, end = level_start[k], level_start[k + 1]
-        key = np.uint64(0)
-        for i in range(begin, end):
-            key += weights[queue[i]]
+        begin, end, key = level_start[k], level_start[k + 1], level_hash[k]
         slot = _slot(key, mask)
         while table[slot] >= 0:
             s = table[slot]

@@ -58,10 +58,9 @@ def label_loss(outputs: Tensor, targets: Tensor) -> Tensor:
 
 def balanced_cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
     """Cross-entropy in which rare classes of the batch weigh more, as the SBM benchmarks train."""
-    count = torch.zeros(outputs.shape[1], device=outputs.device).index_add(
-        0, targets, torch.ones_like(targets, dtype=torch.float)
-    )
-    weight = (len(targets) - count) / len(targets) * (count > 0)
+    asked = (targets != IGNORED).float()
+    count = torch.zeros(outputs.shape[1], device=outputs.device).index_add(0, targets.clamp(min=0), asked)
+    weight = (count.sum() - count) / count.sum() * (count > 0)
     return F.cross_entropy(outputs, targets, weight=weight.to(outputs.dtype))
 
 

@@ -17,13 +17,35 @@ from gredkit.errors import UserError
 Splits = dict[str, list[int]]
 
 
-def seeded_split(
-    count: int, seed: int = 0, classes: Sequence[int] | np.ndarray | None = None, what: str = "graph"
-) -> Splits:
-    """80 % train, 10 % validate, 10 % test (at least one each), drawn by a seed.
+def consecutive_split(*sizes: int) -> dict[str, range]:
+    """The first graphs train, the next validate, the last test, so many of each."""
+    ends = np.cumsum(sizes).tolist()
+    return {split: range(end - size, end) for split, size, end in zip(SPLITS, sizes, ends, strict=True)}
 
-    With `classes`, each part has its share of every class, to less than one graph: 10 % of all for test, and
-    for validation its share of what test left.
+
+def sizes_of(count: int, train: float, validation: float) -> tuple[int, int, int]:
+    """How many train, validate and test."""
+    if not (train > 0 and validation > 0 and train + validation < 1):
+        raise UserError(
+            f"train={train} and validation={validation} are shares of all graphs: choose both above 0 and "
+            f"together below 1, since the rest test"
+        )
+    first, second = round(train * count), round((train + validation) * count)
+    return first, second - first, count - second
+
+
+def seeded_split(
+    count: int,
+    seed: int = 0,
+    classes: Sequence[int] | np.ndarray | None = None,
+    train: float = 0.8,
+    validation: float = 0.1,
+    what: str = "graph",
+) -> Splits:
+    """A share trains, a share validates, the rest tests (at least one each), drawn by a seed.
+
+    With `classes`, each part has its share of every class, to less than one graph: of all for test, and for
+    validation of what test left.
     """
     if count < 3:
         raise UserError(
@@ -33,11 +55,11 @@ def seeded_split(
     order = rng.permutation(count)
     if classes is not None:
         order = order[np.argsort(np.asarray(classes)[order], kind="stable")]
-    tenth = max(1, round(count / 10))
-    test = _evenly(count, tenth, rng)
+    _, validate, testing = sizes_of(count, train, validation)
+    test = _evenly(count, max(testing, 1), rng)
     rest = np.delete(order, test)
-    validation = _evenly(len(rest), tenth, rng)
-    parts = np.delete(rest, validation), rest[validation], order[test]
+    middle = _evenly(len(rest), max(validate, 1), rng)
+    parts = np.delete(rest, middle), rest[middle], order[test]
     return {split: np.sort(part).tolist() for split, part in zip(SPLITS, parts, strict=True)}
 
 
@@ -70,7 +92,7 @@ def drawn_split(graphs: Sequence[Data], task: str, level: str, seed: int) -> tup
     """`seeded_split` of the graphs, or of the nodes of a single one; with a note that says so."""
     if level == "node" and len(graphs) == 1:
         (graph,) = graphs
-        members = seeded_split(graph.num_nodes, seed, graph.y.numpy() if task in CLASSES else None, "node")
+        members = seeded_split(graph.num_nodes, seed, graph.y.numpy() if task in CLASSES else None, what="node")
         masks = {split: [index_to_mask(torch.tensor(members[split]), graph.num_nodes)] for split in SPLITS}
         return *split_nodes(graphs, masks, task), f"nodes drawn by seed {seed}"
     classes = torch.cat([graph.y for graph in graphs]).numpy() if task in CLASSES and level == "graph" else None

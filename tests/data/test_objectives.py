@@ -54,6 +54,8 @@ def test_balanced_loss_weighs_each_class_by_the_share_of_the_others():
     weight = torch.tensor([2 / 6, 4 / 6, 0.0])
     expected = F.cross_entropy(outputs, targets, weight=weight)
     assert objective("balanced_classification").loss(outputs, targets).item() == pytest.approx(expected.item())
+    more = torch.cat([outputs, torch.randn(2, 3)]), torch.cat([targets, torch.tensor([IGNORED, IGNORED])])
+    assert objective("balanced_classification").loss(*more).item() == pytest.approx(expected.item())
 
 
 @pytest.mark.parametrize("name", METRICS)

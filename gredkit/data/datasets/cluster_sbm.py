@@ -3,7 +3,7 @@ from torch_geometric.data import Data
 
 from gredkit.data.objectives import objective
 from gredkit.data.sbm import random_blocks, random_edges, shuffled_graph
-from gredkit.data.shares import consecutive_splits
+from gredkit.data.splits import consecutive_split
 from gredkit.data.task import GraphSpec, Task
 from gredkit.registry import DATASETS
 
@@ -33,7 +33,7 @@ def cluster_sbm(train: int = 500, validation: int = 100, test: int = 100, seed: 
         name="cluster_sbm",
         spec=GraphSpec(nodes=(BLOCKS + 1,), outputs=BLOCKS, level="node"),
         graphs=[graph() for _ in range(train + validation + test)],
-        splits=consecutive_splits(train, validation, test),
+        splits=consecutive_split(train, validation, test),
         objective=objective("balanced_classification"),
         notes={"origin": "generated anew with the published parameters"},
     )

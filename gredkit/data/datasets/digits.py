@@ -3,7 +3,7 @@ import torch
 from torch_geometric.data import Data
 
 from gredkit.data.objectives import objective
-from gredkit.data.shares import stratified_splits
+from gredkit.data.splits import seeded_split
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
@@ -46,7 +46,7 @@ def digits(
         name="digits",
         spec=GraphSpec(nodes=3 if positions else 1, outputs=10),
         graphs=[graph(image, label) for image, label in zip(images, labels.tolist(), strict=True)],
-        splits=stratified_splits(labels, train, validation, seed),
+        splits=seeded_split(len(labels), seed, labels, train, validation),
         objective=objective("classification"),
     )
 

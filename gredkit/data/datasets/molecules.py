@@ -11,7 +11,7 @@ import torch
 from torch_geometric.data import Data
 
 from gredkit.data.objectives import objective
-from gredkit.data.shares import stratified_splits
+from gredkit.data.splits import seeded_split
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
@@ -56,7 +56,7 @@ def molecules(lines: int | None = None, train: float = 0.8, validation: float = 
         name="molecules",
         spec=GraphSpec(nodes=(len(common) + 1,), edges=(BONDS,), outputs=1),
         graphs=[graph(*structure, y) for structure, y in zip(made, target.tolist(), strict=True)],
-        splits=stratified_splits(np.zeros(len(made)), train, validation, seed),
+        splits=seeded_split(len(made), seed, train=train, validation=validation),
         objective=objective("regression"),
         notes=notes,
     )

@@ -3,7 +3,7 @@ from torch_geometric.data import Data
 
 from gredkit.data.objectives import objective
 from gredkit.data.sbm import random_blocks, random_edges, shuffled_graph
-from gredkit.data.shares import consecutive_splits
+from gredkit.data.splits import consecutive_split
 from gredkit.data.task import GraphSpec, Task
 from gredkit.registry import DATASETS
 
@@ -45,7 +45,7 @@ def pattern_sbm(train: int = 500, validation: int = 100, test: int = 100, patter
         name="pattern_sbm",
         spec=GraphSpec(nodes=(SYMBOLS,), outputs=2, level="node"),
         graphs=[graph(*hidden[i % patterns]) for size in sizes for i in range(size)],
-        splits=consecutive_splits(*sizes),
+        splits=consecutive_split(*sizes),
         objective=objective("balanced_classification"),
         notes={"origin": "generated anew with the published parameters"},
     )

@@ -2,6 +2,7 @@ import torch
 from torch_geometric.data import Data
 
 from gredkit.data.objectives import IGNORED, objective
+from gredkit.data.splits import consecutive_split, sizes_of
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
@@ -27,11 +28,10 @@ def ring_transfer(distance: int = 5, symbols: int = 5, graphs: int = 1000, seed:
         label[0] = symbol[distance]
         return Data(x=torch.stack([symbol, (ring == 0).long()], 1), edge_index=edge_index, y=label)
 
-    first, second = round(0.6 * graphs), round(0.8 * graphs)
     return Task(
         name="ring_transfer",
         spec=GraphSpec(nodes=(symbols, 2), outputs=symbols, level="node"),
         graphs=[graph() for _ in range(graphs)],
-        splits={"train": range(first), "validation": range(first, second), "test": range(second, graphs)},
+        splits=consecutive_split(*sizes_of(graphs, train=0.6, validation=0.2)),
         objective=objective("classification"),
     )

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gredkit.data.objectives import IGNORED, objective
-from gredkit.data.shares import consecutive_splits, sizes_of
+from gredkit.data.splits import consecutive_split, sizes_of
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
@@ -36,7 +36,7 @@ def tree_match(depth: int = 3, graphs: int = 4000, train: float = 0.6, validatio
         name="tree_match",
         spec=GraphSpec(nodes=(leaves + 1, leaves + 1), outputs=leaves, level="node"),
         graphs=[_graph(question, classes, edge_index) for question, *classes in drawn],
-        splits=consecutive_splits(*sizes_of(graphs, train, validation)),
+        splits=consecutive_split(*sizes_of(graphs, train, validation)),
         objective=objective("classification"),
     )
 

@@ -22,6 +22,6 @@ class Categorical(FeatureEncoder):
         self.dense = Dense(dim, dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        by_column = x.view(len(x), -1).long().unbind(1)
+        by_column = x.reshape(len(x), len(self.embeds)).long().unbind(1)
         embedded = [embed(column) for embed, column in zip(self.embeds, by_column, strict=True)]
         return self.dense(self.gelu(torch.stack(embedded).sum(0)))

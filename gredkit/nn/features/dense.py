@@ -21,7 +21,8 @@ class DenseFeatures(FeatureEncoder):
             raise UserError(
                 f"'dense' takes real-valued columns, not {len(columns)} categorical ones: use 'categorical'"
             )
+        self.columns = columns
         self.mlp = gelu_mlp(columns, dim, dim, gelu)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.mlp(x.view(len(x), -1).to(next(self.mlp.parameters()).dtype))
+        return self.mlp(x.reshape(len(x), self.columns).to(next(self.mlp.parameters()).dtype))

@@ -76,6 +76,18 @@ def test_edge_features_add_the_mean_over_a_nodes_edges():
     assert torch.equal(model.encode_features(b), expected)
 
 
+@pytest.mark.parametrize("edges", [(4,), (4, 2), 3])
+def test_a_batch_without_edges_has_no_edge_features_and_works(edges):
+    columns = edges if isinstance(edges, int) else len(edges)
+    lonely = Data(
+        x=torch.zeros(2, 2, dtype=torch.long),
+        edge_index=torch.empty(2, 0, dtype=torch.long),
+        edge_attr=torch.empty(0, columns) if isinstance(edges, int) else torch.empty(0, columns, dtype=torch.long),
+    )
+    model = GRED(replace(SPEC, edges=edges), dim=8, edge_features="dense" if isinstance(edges, int) else "categorical")
+    assert model(Batch.from_data_list([add_hops(lonely, 2)])).isfinite().all()
+
+
 def test_readouts():
     torch.manual_seed(0)
     models = {readout: GRED(SPEC, dim=8, layers=1, readout=readout) for readout in ("sum", "mean")}

@@ -6,18 +6,26 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from gredkit.data.objectives import IGNORED
-from gredkit.data.splits import checked_split, given_split, seeded_split, split_nodes
+from gredkit.data.splits import (
+    checked_split,
+    consecutive_split,
+    given_split,
+    seeded_split,
+    sizes_of,
+    split_nodes,
+)
 from gredkit.errors import UserError
 
 classes = st.lists(st.sampled_from([0, 0, 0, 1, 1, 2]), min_size=3, max_size=120)
 
 
-@given(classes, st.integers(0, 1000), st.booleans())
-def test_every_graph_is_in_one_split_and_a_tenth_tests(classes, seed, stratified):
-    split = seeded_split(len(classes), seed, classes if stratified else None)
+@given(classes, st.integers(0, 1000), st.booleans(), st.sampled_from([(0.8, 0.1), (0.6, 0.2), (0.3, 0.5)]))
+def test_every_graph_is_in_one_split_and_the_shares_are_kept(classes, seed, stratified, shares):
+    split = seeded_split(len(classes), seed, classes if stratified else None, *shares)
     assert list(split) == ["train", "validation", "test"]
     assert sorted(i for part in split.values() for i in part) == list(range(len(classes)))
-    assert len(split["validation"]) == len(split["test"]) == max(1, round(len(classes) / 10))
+    _, validation, test = sizes_of(len(classes), *shares)
+    assert (len(split["validation"]), len(split["test"])) == (max(1, validation), max(1, test))
     assert all(part == sorted(part) for part in split.values())
 
 
@@ -93,3 +101,26 @@ def test_split_nodes_with_several_labels():
 def test_split_nodes_need_a_loss_that_can_leave_some_out():
     with pytest.raises(UserError, match="can be split for classification and labels, not for regression"):
         split_nodes(_two_graphs(torch.rand(5)), MASKS, "regression")
+
+
+def test_consecutive_parts_follow_one_another():
+    splits = consecutive_split(5, 0, 2)
+    assert {split: list(part) for split, part in splits.items()} == {
+        "train": [0, 1, 2, 3, 4],
+        "validation": [],
+        "test": [5, 6],
+    }
+
+
+@pytest.mark.parametrize(
+    ("graphs", "shares", "sizes"),
+    [(10, (0.6, 0.2), (6, 2, 2)), (96, (0.6, 0.2), (58, 19, 19)), (4892, (0.8, 0.1), (3914, 489, 489))],
+)
+def test_shares_become_sizes(graphs, shares, sizes):
+    assert sizes_of(graphs, *shares) == sizes
+
+
+@pytest.mark.parametrize("shares", [(0, 0.5), (0.5, 0), (0.8, 0.2), (0.9, 0.3), (-0.1, 0.5)])
+def test_every_part_needs_a_share(shares):
+    with pytest.raises(UserError, match="shares of all graphs"):
+        sizes_of(100, *shares)
