@@ -1,4 +1,4 @@
-"""python -m gredkit.bench [hops|segments|training …] [--json FILE]: what gredkit's speed is, here and now."""
+"""python -m gredkit.bench [hops|segments|collate|training …] [--json FILE]: what gredkit's speed is, here and now."""
 
 import argparse
 import json
@@ -8,11 +8,11 @@ from typing import Any
 
 from rich.console import Console
 
-from gredkit.bench import hops, segments, training
+from gredkit.bench import collate, hops, segments, training
 from gredkit.bench.measure import environment
 from gredkit.errors import UserError, command
 
-BENCHMARKS: dict[str, ModuleType] = {"hops": hops, "segments": segments, "training": training}
+BENCHMARKS: dict[str, ModuleType] = {"hops": hops, "segments": segments, "collate": collate, "training": training}
 
 
 def main() -> None:

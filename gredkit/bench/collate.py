@@ -11,7 +11,7 @@ from rich.table import Table
 from torch_geometric.loader import DataLoader
 
 from gredkit.bench.measure import digits
-from gredkit.bench.training import SETTINGS, Setting, _steps
+from gredkit.bench.training import SETTINGS, Setting, steps
 from gredkit.data.cache import prepare
 
 GRAPHS = 640
@@ -32,11 +32,13 @@ def _setting(setting: Setting, graphs: int) -> dict[str, Any]:
         data = prepare(setting.make(graphs), setting.K, folder=Path(folder), progress=False)
         model = setting.build()
         batches = iter(DataLoader(data, setting.batch, shuffle=True, drop_last=True))
+        taken: list[Any] = []
+        step = steps(model, taken, setting.loss)
         for _ in range(graphs // setting.batch):
             begin = perf_counter()
-            batch = next(batches)
+            taken[:] = [(next(batches), None)]
             loaded = perf_counter()
-            _steps(model, [(batch, None)], setting.loss)()
+            step()
             loading.append(loaded - begin)
             training.append(perf_counter() - loaded)
     shares = [a / (a + b) for a, b in zip(loading, training, strict=True)]

@@ -87,8 +87,8 @@ def _setting(setting: Setting) -> dict[str, Any]:
     _require_agreement(model, oracle, *padded[0])
 
     contestants = {
-        "gredkit": _steps(model, [(batch, None)], setting.loss),
-        "oracle": _steps(oracle, padded, setting.loss),
+        "gredkit": steps(model, [(batch, None)], setting.loss),
+        "oracle": steps(oracle, padded, setting.loss),
     }
     timings = interleave(contestants, setting.repeats)
     timings = {name: timing.per(setting.batch) for name, timing in timings.items()}
@@ -101,21 +101,21 @@ def _setting(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _steps(
+def steps(
     model: nn.Module, batches: Sequence[tuple[Data, DenseBatch | None]], loss: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[[], None]:
     """A pass over the batches: forward, loss, backward and the optimiser's step for each."""
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, fused=True)
     model.train()
 
-    def steps() -> None:
+    def take() -> None:
         for batch, dense in batches:
             optimiser.zero_grad()
             out = model(batch) if dense is None else model(batch, dense)
             loss(out, batch.y).backward()
             optimiser.step()
 
-    return steps
+    return take
 
 
 @torch.no_grad()

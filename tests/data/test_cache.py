@@ -35,9 +35,9 @@ def assert_same(prepared, graphs, K):
     assert len(prepared) == len(graphs)
     for ours, one in zip(prepared, graphs, strict=True):
         expected = add_hops(one, K)
-        assert set(ours.keys()) == set(expected.keys())
-        for key in expected.keys():
-            np.testing.assert_array_equal(np.asarray(ours[key]), np.asarray(expected[key]), err_msg=key)
+        assert ours.to_dict().keys() == expected.to_dict().keys()
+        for key, value in expected.to_dict().items():
+            np.testing.assert_array_equal(np.asarray(ours[key]), np.asarray(value), err_msg=key)
         assert all(ours[key].dtype == expected[key].dtype for key in KEYS)
 
 

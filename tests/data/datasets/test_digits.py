@@ -53,7 +53,7 @@ def test_every_split_has_its_share_of_every_digit():
     total = np.bincount(load_digits().target)
     for split, share in zip(("train", "validation", "test"), (0.5, 0.3, 0.2), strict=True):
         count = np.bincount([int(graph.y) for graph in task.part(split)])
-        assert (abs(count - share * total) <= 1).all()
+        assert (abs(count - share * total) < 2).all()  # validation has its share of what test left, to one graph
 
 
 def test_other_neighbourhoods_are_a_mistake():
