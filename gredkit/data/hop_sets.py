@@ -108,7 +108,7 @@ def cut_hop_sets(set_size, set_member, seq_length, seq_set, K):  # type: ignore[
     return new_size, new_member, new_length, new_seq
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _search(  # type: ignore[no-untyped-def]
     start, neighbour, source, K, reach, weights, distance, queue, level_start, level_hash
 ):
@@ -139,7 +139,7 @@ def _search(  # type: ignore[no-untyped-def]
         level_hash[k] = key
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _store(  # type: ignore[no-untyped-def]
     distance, queue, level_start, level_hash, levels, table, set_start, set_hash, set_member, sets, seq_set, rows
 ):
@@ -199,7 +199,7 @@ def _neighbours(source, target, num_nodes):  # type: ignore[no-untyped-def]
     return start, neighbour
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _copy_sorted(queue, begin, end, out, position):  # type: ignore[no-untyped-def]
     """Most sets are small: sorting in place spares them the call of a library."""
     if end - begin > 32:
