@@ -1,10 +1,15 @@
 """Options that several commands share."""
 
 import argparse
+import logging
 import os
+from collections.abc import Iterable
+
+from rich.console import Console
 
 from gredkit import config
 from gredkit.ablation import study  # noqa: F401  what a study's gin file binds is known from here on
+from gredkit.imports import import_own
 
 
 def add_options(parser: argparse.ArgumentParser, gin_required: bool = False) -> None:
@@ -22,9 +27,23 @@ def add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE", help=said)
 
 
+def import_all(modules: Iterable[str]) -> None:
+    """Modules that register their components as they load."""
+    for module in modules:
+        import_own(module)
+
+
+def console() -> Console:
+    """Where tables go. A pipe has no width; wrapping to a guess would break names."""
+    here = Console()
+    return here if here.is_terminal else Console(width=160)
+
+
 def apply_options(arguments: argparse.Namespace) -> None:
     """Import, read gin files and bindings, and say where the data lies, to this process and its children."""
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("gredkit").setLevel(logging.INFO)
     if arguments.data:
         os.environ["GREDKIT_DATA"] = os.path.abspath(arguments.data)
-    config.import_modules(arguments.modules)
+    import_all(arguments.modules)
     config.load(arguments.gin, arguments.set)

@@ -2,11 +2,9 @@
 
 import argparse
 
-from rich.console import Console
 from rich.table import Table
 
-from gredkit.cli import add_import
-from gredkit.config import import_modules
+from gredkit.cli import add_import, console, import_all
 from gredkit.errors import command
 from gredkit.registry import REGISTRIES, Registry, describe, hyperparameters
 
@@ -30,12 +28,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := [kind for kind in arguments.kinds if kind not in REGISTRIES]:
         parser.error(f"unknown kind {unknown[0]!r}: choose from {', '.join(REGISTRIES)}")
-    import_modules(arguments.modules)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=160)  # a pipe has no width; wrapping would break names
+    import_all(arguments.modules)
     for kind in arguments.kinds or REGISTRIES:
-        console.print(table(REGISTRIES[kind]))
+        console().print(table(REGISTRIES[kind]))
 
 
 if __name__ == "__main__":

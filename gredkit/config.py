@@ -3,17 +3,14 @@
 Everything here reads gin's bindings; everything built by hand, from the classes themselves, does not.
 """
 
-import importlib
-import importlib.util  # gin 0.5 uses it and does not import it
 import logging
 import os
-import sys
 from collections.abc import Iterable
 from typing import Any
 
+import gin
 from torch import nn
 
-import gin
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
 from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, REGISTRIES, Registry
@@ -21,25 +18,13 @@ from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL
 _exposed: dict[tuple[str, str], Any] = {}
 
 
-def import_modules(names: Iterable[str]) -> None:
-    """Import a user's own modules, which register their components as they load."""
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not name.startswith(error.name):
-                raise
-            raise UserError(f"cannot import {name!r}: there is no module {error.name!r} in {os.getcwd()}") from None
-
-
 def expose() -> None:
     """Make every registered component known to gin, as `encoders.lru`, `aggregators.sum`, …."""
     for registry in REGISTRIES.values():
         for name, component in registry.items():
             if _exposed.get((registry.plural, name)) is not component:
-                gin.register(name, module=registry.plural)(component)
+                with gin.config.interactive_mode():  # a class may be defined again, in a notebook
+                    gin.register(name, module=registry.plural)(component)
                 _exposed[registry.plural, name] = component
 
 

@@ -34,12 +34,14 @@ class Registry(Mapping[str, Component]):
     def __init__(self, kind: str, plural: str, home: str):
         self.kind, self.plural, self.home = kind, plural, home
         self._entries: dict[str, Component] = {}
-        self._loaded = False
+        self._loaded = self._loading = False
 
     def register(self, name: str) -> Callable[[C], C]:
         """Decorator: make a class (or function) known under a short name."""
 
         def add(component: C) -> C:
+            if not component.__module__.startswith(self.home):
+                self._load()  # the names of gredkit itself come first
             owner = self._entries.get(name)
             if owner is not None and _where(owner) != _where(component):
                 raise DuplicateName(
@@ -76,12 +78,16 @@ class Registry(Mapping[str, Component]):
         return f"Registry({self.plural}: {', '.join(self)})"
 
     def _load(self) -> None:
-        if self._loaded:
+        if self._loaded or self._loading:
             return
-        self._loaded = True
-        package = importlib.import_module(self.home)
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{self.home}.{module.name}")
+        self._loading = True
+        try:
+            package = importlib.import_module(self.home)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self.home}.{module.name}")
+            self._loaded = True
+        finally:
+            self._loading = False
 
 
 def _where(component: Component) -> str:

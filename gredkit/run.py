@@ -2,9 +2,9 @@
 
 import argparse
 
+import gin
 import pandas as pd
 
-import gin
 from gredkit import config
 from gredkit.cli import add_options, apply_options
 from gredkit.errors import command

@@ -5,7 +5,8 @@ import torch
 from hypothesis import settings
 
 # Whatever a test prepares goes to a folder of its own, not to the user's cache. Commands inherit it.
-os.environ["GREDKIT_CACHE"] = tempfile.mkdtemp(prefix="gredkit-tests-")
+CACHE = tempfile.TemporaryDirectory(prefix="gredkit-tests-")  # removed when the tests end
+os.environ["GREDKIT_CACHE"] = CACHE.name
 
 # The tests run side by side, one for each core.
 torch.set_num_threads(1)

@@ -1,6 +1,6 @@
+import gin
 import pytest
 
-import gin
 from gredkit import GraphSpec, config
 from gredkit.errors import UserError
 from gredkit.nn.encoders.lru import LRU

@@ -1,4 +1,5 @@
 import pytest
+from commands import fails_with_a_sentence, run
 
 from gredkit.errors import UserError
 from gredkit.registry import ENCODERS, REGISTRIES, Registry, describe, hyperparameters
@@ -32,6 +33,15 @@ def test_a_duplicate_raises_and_names_the_first_owner(colours):
         class Scarlet: ...
 
     assert colours["red"] is Crimson
+
+
+def test_the_names_of_gredkit_come_first(tmp_path):
+    """Even where nothing has asked for them yet: the one to blame is the later one."""
+    (tmp_path / "mine.py").write_text(
+        "from gredkit.registry import REPORTS\n@REPORTS.register('table')\ndef mine(): ...\n"
+    )
+    line = fails_with_a_sentence(run("-m", "gredkit.components", "--import", "mine", cwd=tmp_path))
+    assert "report 'table' of mine.mine is already registered by gredkit.reports.table.table" in line
 
 
 def test_a_cell_of_a_notebook_can_be_run_again(colours):

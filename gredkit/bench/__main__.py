@@ -6,10 +6,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rich.console import Console
-
 from gredkit.bench import collate, hops, segments, training
 from gredkit.bench.measure import environment
+from gredkit.cli import console
 from gredkit.errors import UserError, command
 
 BENCHMARKS: dict[str, ModuleType] = {"hops": hops, "segments": segments, "collate": collate, "training": training}
@@ -26,14 +25,12 @@ def main() -> None:
     if arguments.json and not arguments.json.absolute().parent.is_dir():
         raise UserError(f"there is no folder {str(arguments.json.absolute().parent)!r} to write the numbers to")
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=160)  # a pipe has no width; wrapping would break rows
+    out = console()
     result: dict[str, Any] = {"environment": environment()}
-    console.print(_describe(result["environment"]))
+    out.print(_describe(result["environment"]))
     for name in dict.fromkeys(arguments.names or BENCHMARKS):
         result[name] = BENCHMARKS[name].run(arguments.quick)
-        console.print(BENCHMARKS[name].table(result[name]))
+        out.print(BENCHMARKS[name].table(result[name]))
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=2) + "\n")
 

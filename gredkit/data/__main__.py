@@ -1,16 +1,14 @@
 """python -m gredkit.data list | prepare NAME [-K 8] | describe NAME | draw NAME --index 3 --node 0 -K 5"""
 
 import argparse
-import logging
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
-from gredkit.cli import add_options, apply_options
+from gredkit.cli import add_options, apply_options, console
 from gredkit.components import table
 from gredkit.config import configured
-from gredkit.data.cache import cache_folder, prepare
+from gredkit.data.cache import cache_folder, fingerprint, prepare
 from gredkit.data.describe import describe
 from gredkit.data.draw import draw
 from gredkit.data.task import Task
@@ -24,14 +22,13 @@ def dataset(arguments: argparse.Namespace) -> Task:
 
 
 def list_datasets(arguments: argparse.Namespace) -> None:
-    console = Console()
-    (console if console.is_terminal else Console(width=160)).print(table(DATASETS))
+    console().print(table(DATASETS))
 
 
 def prepare_dataset(arguments: argparse.Namespace) -> None:
     task = dataset(arguments)
     graphs = prepare(task.graphs, arguments.K, configured(POSITIONAL, arguments.positional)())
-    print(f"{arguments.name}: {len(graphs):,} graphs are ready in {cache_folder()} ({_size(cache_folder())})")
+    print(f"{arguments.name}: {len(graphs):,} graphs are ready, {_size(task)}")
 
 
 def describe_dataset(arguments: argparse.Namespace) -> None:
@@ -40,10 +37,9 @@ def describe_dataset(arguments: argparse.Namespace) -> None:
     graphs = full if arguments.K is None else prepare(task.graphs, arguments.K)
     reach = "diameter" if arguments.K is None else str(arguments.K)
     shown = Table(title=f"{arguments.name}, K = {reach}", title_justify="left", title_style="bold", show_header=False)
-    for row in (*describe(task, graphs, full), ("cache", f"{_size(cache_folder())} in {cache_folder()}")):
+    for row in (*describe(task, graphs, full), ("cache", _size(task))):
         shown.add_row(*row)
-    console = Console()
-    (console if console.is_terminal else Console(width=140)).print(shown)
+    console().print(shown)
 
 
 def draw_dataset(arguments: argparse.Namespace) -> None:
@@ -63,9 +59,10 @@ def draw_dataset(arguments: argparse.Namespace) -> None:
     print(f"drawn in {out}")
 
 
-def _size(folder: Path) -> str:
-    total = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return f"{total / 1e6:,.1f} MB"
+def _size(task: Task) -> str:
+    """What the cache holds of these graphs, for any K and positional encoding."""
+    files = cache_folder().glob(f"*-{fingerprint(task.graphs)}-*/*")
+    return f"{sum(file.stat().st_size for file in files) / 1e6:,.1f} MB in {cache_folder()}"
 
 
 def main() -> None:
@@ -93,7 +90,6 @@ def main() -> None:
             add.add_argument("--node", type=int, default=0, help="which node to measure from")
             add.add_argument("--out", metavar="FILE", help="a .png, .pdf or .svg; NAME-INDEX-NODE.png by default")
     arguments = parser.parse_args()
-    logging.basicConfig(format="%(message)s")
     apply_options(arguments)
     arguments.do(arguments)
 

@@ -19,6 +19,7 @@ from gredkit.data import columns
 from gredkit.data.columns import Columns, Damaged
 from gredkit.data.hops import HopArrays, HopData, attach_hops, check_K, cut_arrays, hop_arrays, in_parallel
 from gredkit.data.root import data_root
+from gredkit.errors import UserError
 from gredkit.nn.positional.base import PositionalEncoding
 
 log = logging.getLogger(__name__)
@@ -80,8 +81,9 @@ def _hops(graphs: Sequence[Data], K: int | None, folder: Path, name: str, progre
 def _positional(
     graphs: Sequence[Data], positional: PositionalEncoding, folder: Path, name: str, progress: bool
 ) -> Columns:
-    settings = {**positional.settings(), "class": f"{type(positional).__module__}.{type(positional).__qualname__}"}
-    digest = xxhash.xxh3_64_hexdigest(json.dumps(settings, sort_keys=True, default=repr).encode())
+    settings = {name: getattr(positional, name) for name in positional.depends_on}
+    settings["class"] = f"{type(positional).__module__}.{type(positional).__qualname__}"
+    digest = xxhash.xxh3_64_hexdigest(json.dumps(settings, sort_keys=True).encode())
 
     def compute() -> Iterator[Mapping[str, np.ndarray]]:
         with threadpool_limits(1):  # the graphs are spread over the cores already
@@ -115,8 +117,12 @@ def _entry(path: Path, compute: Callable[[], Iterable[Mapping[str, np.ndarray]]]
             return Columns(path)
         except Damaged as damage:
             log.warning("the cache %s is damaged (%s) and is made again", path, damage)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _lock(path.with_name(f"{path.name}.lock")):
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = _lock(path.with_name(f"{path.name}.lock"))
+    except OSError as error:
+        raise UserError(f"nothing can be written to {path.parent}: set $GREDKIT_CACHE to a folder of yours") from error
+    with held:
         if path.is_dir():
             try:
                 return Columns(path)  # somebody else made it in the meantime

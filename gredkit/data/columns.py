@@ -31,9 +31,12 @@ def write(folder: Path, graphs: Iterable[Mapping[str, np.ndarray]], **about: Any
         for graph in graphs:
             count += 1
             for name, array in graph.items():
+                kind = {"dtype": array.dtype.str, "shape": list(array.shape[1:])}
                 if name not in files:
                     files[name], hashes[name], starts[name] = (folder / name).open("wb"), xxhash.xxh3_64(), [0]
-                    columns[name] = {"dtype": array.dtype.str, "shape": list(array.shape[1:])}
+                    columns[name] = kind
+                if columns[name] != kind:
+                    raise ValueError(f"column {name!r} changes from {columns[name]} to {kind}")
                 files[name].write(content := array.tobytes())
                 hashes[name].update(content)
                 starts[name].append(starts[name][-1] + len(array))
@@ -52,6 +55,12 @@ class Columns(Sequence[dict[str, np.ndarray]]):
     """The columns of every graph, as views of memory-mapped files; raises `Damaged` if a byte has changed."""
 
     def __init__(self, folder: Path):
+        try:
+            self._open(folder)
+        except OSError as error:  # another process may just be removing it
+            raise Damaged(f"{error.filename} cannot be read") from error
+
+    def _open(self, folder: Path) -> None:
         meta = _read_meta(folder)
         self.about: dict[str, Any] = meta["about"]
         self._count: int = meta["graphs"]
@@ -59,7 +68,7 @@ class Columns(Sequence[dict[str, np.ndarray]]):
         self._starts: dict[str, np.ndarray] = {}
         for name, column in meta["columns"].items():
             for path, checksum in ((folder / name, column["checksum"]), (folder / f"{name}.start", column["starts"])):
-                if not path.is_file() or _checksum(path) != checksum:
+                if _checksum(path) != checksum:
                     raise Damaged(f"{path.name} is not what was written")
             self._starts[name] = np.fromfile(folder / f"{name}.start", np.int64)
             shape = (int(self._starts[name][-1]), *column["shape"])
@@ -85,10 +94,7 @@ class Columns(Sequence[dict[str, np.ndarray]]):
 
 
 def _read_meta(folder: Path) -> dict[str, Any]:
-    try:
-        checksum, _, meta = (folder / META).read_bytes().partition(b"\n")
-    except OSError as error:
-        raise Damaged(f"{META} cannot be read") from error
+    checksum, _, meta = (folder / META).read_bytes().partition(b"\n")
     if checksum.decode(errors="replace") != xxhash.xxh3_64_hexdigest(meta):
         raise Damaged(f"{META} is not what was written")
     return json.loads(meta)

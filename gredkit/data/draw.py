@@ -37,7 +37,7 @@ def layout(data: Data) -> np.ndarray:
         return position / max(np.ptp(position), 1e-9)
     graph = to_networkx(Data(edge_index=data.edge_index, num_nodes=data.num_nodes), to_undirected=True)
     small = data.num_nodes <= 600
-    place = nx.kamada_kawai_layout(graph) if small else nx.spring_layout(graph, seed=0, method="force")
+    place = nx.kamada_kawai_layout(graph) if small else nx.spring_layout(graph, seed=0)
     return _lying(np.array([place[v] for v in range(data.num_nodes)]))
 
 

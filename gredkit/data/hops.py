@@ -32,7 +32,7 @@ class HopData(Data):
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         if key == "hop_set_member":
-            return self.num_nodes
+            return self.hop_seq_length.numel()
         if key == "hop_seq_set":
             return self.hop_set_size.numel()
         return super().__inc__(key, value, *args, **kwargs)
@@ -123,8 +123,8 @@ def in_parallel(
 
 
 def check_K(K: int | None) -> None:
-    if K is not None and K < 0:
-        raise UserError(f"K counts hops and cannot be {K}: use 0, 1, 2, … or None for the diameter")
+    if K is not None and (not isinstance(K, int) or isinstance(K, bool) or K < 0):
+        raise UserError(f"K counts hops and cannot be {K!r}: use 0, 1, 2, … or None for the diameter")
 
 
 def _num_nodes(data: Data) -> int:

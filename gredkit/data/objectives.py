@@ -56,12 +56,20 @@ def label_loss(outputs: Tensor, targets: Tensor) -> Tensor:
     return (loss * known).sum() / known.sum().clamp(min=1)
 
 
+def cross_entropy(outputs: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Cross-entropy over what is asked; zero, not NaN, where nothing is."""
+    total = F.cross_entropy(outputs, targets, weight=weight, reduction="sum", ignore_index=IGNORED)
+    asked = targets != IGNORED
+    each = asked.to(outputs.dtype) if weight is None else weight[targets.clamp(min=0)] * asked
+    return total / each.sum().clamp(min=1e-12)
+
+
 def balanced_cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
     """Cross-entropy in which rare classes of the batch weigh more, as the SBM benchmarks train."""
     asked = (targets != IGNORED).float()
     count = torch.zeros(outputs.shape[1], device=outputs.device).index_add(0, targets.clamp(min=0), asked)
-    weight = (count.sum() - count) / count.sum() * (count > 0)
-    return F.cross_entropy(outputs, targets, weight=weight.to(outputs.dtype))
+    weight = torch.where(count == count.sum(), 1.0, (count.sum() - count) / count.sum().clamp(min=1))
+    return cross_entropy(outputs, targets, weight.to(outputs.dtype))
 
 
 def accuracy(outputs: Tensor, targets: Tensor) -> float:
@@ -121,7 +129,7 @@ METRICS = {
 }
 LOSSES: dict[str, tuple[Callable[..., Tensor], str]] = {
     "regression": (mean_absolute_loss, "mae"),
-    "classification": (F.cross_entropy, "accuracy"),  # leaves out the label IGNORED
+    "classification": (cross_entropy, "accuracy"),
     "balanced_classification": (balanced_cross_entropy, "class_mean_accuracy"),
     "labels": (label_loss, "average_precision"),
 }

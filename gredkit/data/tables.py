@@ -120,7 +120,15 @@ def read_text(path: Path) -> str:
 def _parse(text: str) -> pd.DataFrame:
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # pandas would cut off cells beyond the header
-        return pd.read_csv(io.StringIO(text), dtype=str, index_col=False, skip_blank_lines=False, skipinitialspace=True)
+        return pd.read_csv(
+            io.StringIO(text),
+            dtype=str,
+            index_col=False,
+            skip_blank_lines=False,
+            skipinitialspace=True,
+            keep_default_na=False,
+            na_values=["", "NaN", "nan"],
+        )
 
 
 def _parse_by_line(text: str, path: Path) -> tuple[pd.DataFrame, dict[int, int]]:

@@ -7,6 +7,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from gredkit.data.objectives import Objective
+from gredkit.errors import UserError
 
 Columns = int | tuple[int, ...]  # how many dense columns, or the vocabulary of each categorical one
 LEVELS = ("graph", "node")
@@ -24,7 +25,7 @@ class GraphSpec:
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
-            raise ValueError(f"level is one of {', '.join(LEVELS)}, not {self.level!r}")
+            raise UserError(f"level is one of {', '.join(LEVELS)}, not {self.level!r}")
 
 
 @dataclass(frozen=True)

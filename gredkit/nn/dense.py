@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from gredkit.errors import UserError
+
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut off at two standard deviations
 
 
@@ -36,7 +38,7 @@ class GELU(nn.GELU):
 
     def __init__(self, form: str = "erf"):
         if form not in ("erf", "tanh"):
-            raise ValueError(f"gelu is 'erf' or 'tanh', not {form!r}")
+            raise UserError(f"gelu is 'erf' or 'tanh', not {form!r}")
         super().__init__(approximate="tanh" if form == "tanh" else "none")
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gredkit.errors import UserError
 from gredkit.nn.incidence import Incidence, starts
 
 
@@ -46,7 +47,7 @@ class HopIndex:
     def of(cls, batch: Data) -> HopIndex:
         """The index of a PyG batch of `HopData`, or of a single one."""
         if "hop_seq_set" not in batch:
-            raise ValueError("this graph has no hop index: call gredkit.add_hops on it first")
+            raise UserError("this graph has no hop index: call gredkit.add_hops on it first")
         profiles = batch.hop_profile
         profiles = [profiles] if isinstance(profiles, np.ndarray) else profiles
         size = batch.hop_set_size
@@ -131,7 +132,7 @@ class HopIndex:
         order = self.seq_length.argsort(descending=True, stable=True)
         place[order] = torch.arange(self.num_nodes, device=order.device)
         step = self.seq_length[self.row_node] - 1 - self.row_hop  # farthest hop first
-        position = starts(sizes).to(step.device)[step] + place[self.row_node]
+        position = starts(sizes).to(step.device, non_blocking=True)[step] + place[self.row_node]
         packed = torch.empty_like(self.seq_set)
         packed[position] = self.seq_set
         return Packed(Incidence.one_a_row(packed, self.num_sets + 1), sizes, place)

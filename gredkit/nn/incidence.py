@@ -57,9 +57,8 @@ class Incidence:
     def transposed(self) -> Incidence:
         order = self.columns.argsort(stable=True)
         counts = self.columns.new_zeros(self.num_columns).index_add_(0, self.columns, torch.ones_like(self.columns))
-        back = Incidence(starts(counts), self.entry_row[order], self.num_rows)
-        back.__dict__["transposed"] = self
-        return back
+        # No link back: two matrices that hold each other would outlive their batch.
+        return Incidence(starts(counts), self.entry_row[order], self.num_rows)
 
     def sum(self, x: Tensor) -> Tensor:
         """Sum the listed rows of x; nothing listed sums to zero. Shape: [columns, d] -> [rows, d]"""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from gredkit.errors import UserError
 from gredkit.nn.dense import GELU, Dense
 from gredkit.nn.hop_index import HopIndex
 from gredkit.registry import AGGREGATORS, ENCODERS
@@ -17,7 +18,7 @@ class GLU(nn.Module):
     def __init__(self, dim: int, form: str = "full"):
         super().__init__()
         if form not in ("full", "half"):
-            raise ValueError(f"glu is 'full' or 'half', not {form!r}")
+            raise UserError(f"glu is 'full' or 'half', not {form!r}")
         self.value = Dense(dim, dim) if form == "full" else nn.Identity()
         self.gate = Dense(dim, dim)
 
@@ -62,7 +63,7 @@ class GREDLayer(nn.Module):
     ):
         super().__init__()
         if empty_hops not in ("constant", "zero"):
-            raise ValueError(f"empty_hops is 'constant' or 'zero', not {empty_hops!r}")
+            raise UserError(f"empty_hops is 'constant' or 'zero', not {empty_hops!r}")
         self.empty_hops = empty_hops
         self.aggregator = AGGREGATORS.resolve(aggregator)(dim)
         self.mlp = SetMLP(dim, expand, gelu)

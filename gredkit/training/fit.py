@@ -10,6 +10,7 @@ from torch_geometric.loader import DataLoader
 
 from gredkit.data.cache import prepare
 from gredkit.data.task import SPLITS, Task
+from gredkit.errors import UserError
 from gredkit.nn.positional.base import PositionalEncoding
 
 
@@ -33,11 +34,13 @@ def fit(
     weight_decay: float = 0.1,
 ) -> Result:
     """Minimise the task's loss; the epoch that validates best is the one that is tested."""
+    if epochs < 1:
+        raise UserError(f"training takes at least one epoch, not {epochs}")
     torch.manual_seed(seed)
     positional: PositionalEncoding = model.positional  # type: ignore[assignment]
     graphs = prepare(task.graphs, K, positional)
     train, validation, test = ([graphs[i] for i in task.splits[split]] for split in SPLITS)
-    batches = DataLoader(train, batch_size, shuffle=True)
+    batches = DataLoader(train, batch_size, shuffle=True, drop_last=len(train) > batch_size)  # as published
     optimiser = torch.optim.AdamW(model.parameters(), learning_rate, weight_decay=weight_decay)
     best, best_weights = None, {}
     for epoch in range(epochs):
@@ -49,7 +52,7 @@ def fit(
         score = evaluate(model, validation, task, batch_size)
         if best is None or task.objective.metric.is_better(score, than=best[1]):
             best, best_weights = (epoch, score), deepcopy(model.state_dict())
-    assert best is not None, "at least one epoch"
+    assert best is not None
     model.load_state_dict(best_weights)
     return Result(*best, test=evaluate(model, test, task, batch_size))
 

@@ -98,6 +98,8 @@ def test_positional_values_are_kept_for_their_settings(tmp_path, name):
         longer = prepare(graphs, 2, POSITIONAL[name](steps=20), tmp_path, progress=False)
         assert longer[0][encoding.key].shape[1] == 20
         assert len(entries(tmp_path)) == 3
+        prepare(graphs, 2, POSITIONAL[name](width=8), tmp_path, progress=False)  # not what was computed
+        assert len(entries(tmp_path)) == 3
 
 
 def test_the_fingerprint_sees_every_change():

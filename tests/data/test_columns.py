@@ -55,6 +55,11 @@ def test_a_cut_or_missing_file_is_noticed(tmp_path, name, change):
         Columns(tmp_path)
 
 
+def test_a_column_keeps_its_kind(tmp_path):
+    with pytest.raises(ValueError, match="column 'a' changes"):
+        write(tmp_path, [{"a": np.zeros(2, np.int32)}, {"a": np.zeros(2)}])
+
+
 def test_the_file_is_not_changed_through_a_view(tmp_path):
     write(tmp_path, made([(3, 2)]))
     before = (tmp_path / "a").read_bytes()

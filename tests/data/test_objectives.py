@@ -58,6 +58,23 @@ def test_balanced_loss_weighs_each_class_by_the_share_of_the_others():
     assert objective("balanced_classification").loss(*more).item() == pytest.approx(expected.item())
 
 
+@pytest.mark.parametrize("task", ["classification", "balanced_classification"])
+def test_a_batch_of_one_class_or_none_does_not_give_nan(task):
+    outputs = torch.randn(3, 2, requires_grad=True)
+    one = torch.tensor([1, 1, IGNORED])
+    assert objective(task).loss(outputs, one).item() == pytest.approx(F.cross_entropy(outputs[:2], one[:2]).item())
+    loss = objective(task).loss(outputs, torch.full((3,), IGNORED))
+    loss.backward()
+    assert loss.item() == 0
+    assert (outputs.grad == 0).all()
+
+
+def test_plain_classification_is_the_mean_over_what_is_asked():
+    outputs, targets = torch.randn(5, 3), torch.tensor([0, IGNORED, 2, 1, IGNORED])
+    expected = F.cross_entropy(outputs, targets, ignore_index=IGNORED)
+    assert objective("classification").loss(outputs, targets).item() == pytest.approx(expected.item())
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_direction_of_better(name):
     metric = METRICS[name]

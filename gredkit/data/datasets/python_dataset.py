@@ -1,8 +1,5 @@
 import difflib
-import importlib
 import inspect
-import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,6 +11,7 @@ from gredkit.data.objectives import objective
 from gredkit.data.splits import Splits, checked_split, drawn_split, split_nodes
 from gredkit.data.task import LEVELS, Task
 from gredkit.errors import UserError
+from gredkit.imports import import_own
 from gredkit.registry import DATASETS
 
 MASKS = {"train": "train_mask", "validation": "val_mask", "test": "test_mask"}  # PyG's names
@@ -60,17 +58,7 @@ def _found(target: str) -> Callable[..., Any]:
     module_name, _, name = target.partition(":") if ":" in target else target.rpartition(".")
     if not module_name or not name:
         raise UserError(f"target is {target!r}: set datasets.python_dataset.target to 'package.module:function'")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise  # a module that theirs imports
-        raise UserError(
-            f"cannot import {module_name!r} for target {target!r}: there is no module {error.name!r} in {os.getcwd()} "
-            f"or among those installed"
-        ) from None
+    found: Any = import_own(module_name)
     for part in name.split("."):
         if not hasattr(found, part):
             near = difflib.get_close_matches(part, dir(found), n=1)

@@ -3,6 +3,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from gredkit.errors import UserError
 from gredkit.nn.dense import scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
@@ -35,7 +36,7 @@ class LRU(SequenceEncoder):
     ):
         super().__init__()
         if mode not in MODES:
-            raise ValueError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+            raise UserError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
         self.dim, self.state_dim, self.mode = dim, state_dim or dim, mode
         self.nu_log, self.theta_log, self.gamma_log = map(
             nn.Parameter, initial_eigenvalues(self.state_dim, r_min, r_max, max_phase)
@@ -53,7 +54,8 @@ class LRU(SequenceEncoder):
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
         if self.mode == "kernel":
-            return hops.grid.sum(z).view(hops.num_nodes, -1) @ self.kernel(hops.width).to(z.dtype).flatten(0, 1)
+            rows = hops.grid.sum(z).view(hops.num_nodes, hops.width * self.dim)
+            return rows @ self.kernel(hops.width).to(z.dtype).flatten(0, 1)
         state = self.states(z, hops)[:, 0]
         return (state.real @ self.out_re.mT.to(state.real) - state.imag @ self.out_im.mT.to(state.real)).to(z.dtype)
 

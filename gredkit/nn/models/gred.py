@@ -51,6 +51,8 @@ class GRED(nn.Module):
             raise UserError(f"readout is one of {', '.join(READOUTS)}, not {readout!r}")
         if (readout == "node") != (spec.level == "node"):
             raise UserError(f"readout {readout!r} does not give one answer for each {spec.level}, as the task asks")
+        if head_layers not in (1, 2):
+            raise UserError(f"the head has 1 or 2 layers, not {head_layers}")
         if edge_features is not None and spec.edges is None:
             raise UserError("edge_features are asked for, but these graphs carry none")
         self.dim, self.readout = dim, readout

@@ -6,6 +6,8 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from gredkit.errors import UserError
+
 
 class PositionalEncoding(nn.Module, ABC):
     """What to compute once for a graph, and a module that turns it into columns beside the node features.
@@ -14,6 +16,7 @@ class PositionalEncoding(nn.Module, ABC):
     """
 
     key: ClassVar[str]  # the attribute of the graph that holds what was computed; empty if there is none
+    depends_on: ClassVar[tuple[str, ...]] = ()  # the attributes, beside the graph, that it was computed with
     width: int  # columns of the result
 
     @abstractmethod
@@ -24,11 +27,6 @@ class PositionalEncoding(nn.Module, ABC):
     def encode(self, values: Tensor, batch: Data) -> Tensor:
         """Shape: values [nodes, ...] -> [nodes, width]"""
 
-    def settings(self) -> dict[str, int | float | str]:
-        """What the result depends on beside the graph: a change of it asks for a new computation."""
-        plain = {name: value for name, value in vars(self).items() if isinstance(value, int | float | str)}
-        return {name: value for name, value in plain.items() if not name.startswith("_") and name != "training"}
-
     def add_to(self, data: Data) -> Data:
         """Store what depends on the graph in the graph; returns the graph."""
         data[self.key] = self.precompute(data)
@@ -36,5 +34,5 @@ class PositionalEncoding(nn.Module, ABC):
 
     def forward(self, batch: Data) -> Tensor:
         if self.key not in batch:
-            raise ValueError(f"this graph has no {self.key!r}: call add_to of its positional encoding on it first")
+            raise UserError(f"this graph has no {self.key!r}: call add_to of its positional encoding on it first")
         return self.encode(batch[self.key], batch)

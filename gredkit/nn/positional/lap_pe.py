@@ -19,6 +19,7 @@ class LapPE(PositionalEncoding):
     """
 
     key = "pe_lap"
+    depends_on = ("k",)
 
     def __init__(self, k: int = 10, width: int = 16, gelu: str = "erf"):
         super().__init__()

@@ -27,6 +27,7 @@ class RWSE(PositionalEncoding):
     """
 
     key = "pe_rwse"
+    depends_on = ("steps",)
 
     def __init__(self, steps: int = 16, width: int = 16, gelu: str = "erf"):
         super().__init__()
