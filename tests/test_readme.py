@@ -65,3 +65,10 @@ def test_the_data_commands(tmp_path):
         result = run(*shlex.split(command)[1:], "--data", str(tmp_path), cwd=tmp_path)
         assert result.returncode == 0, result.stderr
     assert (tmp_path / "molecule.png").is_file()
+
+
+def test_pictures_are_there_and_nothing_is_left_to_fill_in():
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", README)
+    assert pictures
+    assert all((ROOT / picture).is_file() for picture in pictures)
+    assert not re.findall(r"\b[A-Z]+_TABLE\b|TODO|TBD", README)

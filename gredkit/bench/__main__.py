@@ -1,25 +1,35 @@
-"""python -m gredkit.bench [hops|segments|collate|training …] [--json FILE]: what gredkit's speed is, here and now."""
+"""python -m gredkit.bench [NAME …] [--json FILE]: what gredkit's speed is, here and now."""
 
 import argparse
 import json
+import os
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gredkit.bench import collate, hops, segments, training
+from gredkit.bench import collate, hops, memory, segments, training
 from gredkit.bench.measure import environment
 from gredkit.cli import console
 from gredkit.errors import UserError, command
 
-BENCHMARKS: dict[str, ModuleType] = {"hops": hops, "segments": segments, "collate": collate, "training": training}
+BENCHMARKS: dict[str, ModuleType] = {
+    "hops": hops,
+    "segments": segments,
+    "collate": collate,
+    "memory": memory,
+    "training": training,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m gredkit.bench", description="Measure gredkit's speed.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file, too")
+    parser.add_argument("--data", metavar="FOLDER", help="where datasets lie, for benchmarks that use real ones")
     parser.add_argument("--quick", action="store_true", help="try everything once, small: its numbers mean nothing")
     arguments = parser.parse_args()
+    if arguments.data:
+        os.environ["GREDKIT_DATA"] = arguments.data
     if unknown := [name for name in arguments.names if name not in BENCHMARKS]:
         parser.error(f"unknown benchmark {unknown[0]!r}: choose from {', '.join(BENCHMARKS)}")
     if arguments.json and not arguments.json.absolute().parent.is_dir():

@@ -27,7 +27,7 @@ def test_all_benchmarks_and_the_file_they_write(tmp_path):
         assert title in result.stdout
 
     found = json.loads((tmp_path / "bench.json").read_text())
-    assert list(found) == ["environment", "hops", "segments", "collate", "training"]
+    assert list(found) == ["environment", "hops", "segments", "collate", "memory", "training"]
     assert all(math.isfinite(n) and n >= 0 for n in numbers(found))
     assert found["environment"]["cpus"] >= 1
     assert found["environment"]["threads"] == 1  # what the test asks for
@@ -57,7 +57,7 @@ def test_one_benchmark_alone():
 def test_an_unknown_name_is_refused():
     result = run("-m", "gredkit.bench", "hops", "trainings")
     assert result.returncode == 2
-    assert "unknown benchmark 'trainings': choose from hops, segments, collate, training" in result.stderr
+    assert "unknown benchmark 'trainings': choose from hops, segments, collate, memory, training" in result.stderr
     assert "Traceback" not in result.stderr
     assert result.stdout == ""  # nothing was measured before
 
