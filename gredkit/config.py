@@ -13,6 +13,7 @@ from torch import nn
 
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
+from gredkit.nn.features.base import usual_features
 from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, REGISTRIES, Registry
 
 _exposed: dict[tuple[str, str], Any] = {}
@@ -39,7 +40,7 @@ def configured(registry: Registry, name: str) -> Any:
 def variant(
     spec: GraphSpec,
     model: str = "gred",
-    features: str = "categorical",
+    features: str | None = None,
     edge_features: str | None = None,
     positional: str = "none",
     aggregator: str = "sum",
@@ -48,7 +49,7 @@ def variant(
     """The model that gin's bindings describe, for graphs of a kind."""
     return configured(MODELS, model)(
         spec,
-        features=configured(FEATURES, features),
+        features=configured(FEATURES, features or usual_features(spec.nodes)),
         edge_features=configured(FEATURES, edge_features) if edge_features else None,
         positional=configured(POSITIONAL, positional),
         aggregator=configured(AGGREGATORS, aggregator),

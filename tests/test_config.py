@@ -42,6 +42,9 @@ def test_every_component_can_be_chosen_in_gin(part, registry):
 def test_features_can_be_chosen_in_gin():
     config.load([], ["variant.features = 'embedding'"])
     assert isinstance(config.build_model(SPEC).features, FEATURES["embedding"])
+    gin.clear_config()
+    assert isinstance(config.build_model(SPEC).features, FEATURES["categorical"])
+    assert isinstance(config.build_model(GraphSpec(nodes=3, outputs=2)).features, FEATURES["dense"])
 
 
 def test_the_same_name_in_two_kinds_is_two_components():

@@ -24,7 +24,7 @@ class CollatedGraphs(Sequence[Data]):
 
     The tensors of a graph are views. PyG's own datasets do the same, but keep every graph that they have
     cut out. `columns` says what becomes of a dataset's long tensors: it returns `x`, `y` and, if there are
-    any, `edge_attr`, for all graphs at once. With level 'node', `y` has an entry a node.
+    any, `edge_attr` and `pos`, for all graphs at once. With level 'node', `y` has an entry a node.
     """
 
     def __init__(self, datasets: Iterable[InMemoryDataset], columns: Columns, level: str = "graph"):
@@ -68,6 +68,8 @@ class CollatedGraphs(Sequence[Data]):
         )
         if "edge_attr" in columns:
             graph.edge_attr = columns["edge_attr"][edges]
+        if "pos" in columns:
+            graph.pos = columns["pos"][nodes]
         return graph
 
 

@@ -59,8 +59,9 @@ def draw(data: Data, node: int, K: int | None, title: str) -> Figure:
     last = max(int(hop.max()), 1)
     colours = ListedColormap(sns.color_palette("viridis_r", last + 1).as_hex())
     wide, high = np.ptp(place, axis=0)
-    shape = float(np.clip(high / max(wide, 1e-9), 0.35, 0.9))
-    figure = Figure(figsize=(6.4, 5.4 * shape + 0.5), dpi=200, layout="constrained")
+    shape = float(np.clip(high / max(wide, 1e-9), 0.35, 1.6))
+    width = 5.4 * min(1, 0.9 / shape)
+    figure = Figure(figsize=(width + 1, width * shape + 0.5), dpi=200, layout="constrained")
     axes = figure.add_subplot()
     size = float(np.clip(4000 / max(len(hop), 1), 12, 220))
     if data.edge_index is not None and data.edge_index.numel():

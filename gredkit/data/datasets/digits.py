@@ -40,6 +40,7 @@ def digits(
             x=torch.from_numpy(np.stack(columns if positions else columns[:1], 1)).float(),
             edge_index=torch.from_numpy(number[edges[:, ink[edges].all(0)]]),
             y=torch.tensor([label]),
+            pos=torch.from_numpy(np.stack([place % SIDE, place // SIDE], 1)).float(),  # for drawings
         )
 
     return Task(

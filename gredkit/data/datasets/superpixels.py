@@ -31,4 +31,9 @@ def _superpixels(name: str, colours: int, root: str | None) -> Task:
 
 
 def _columns(data: Data) -> Mapping[str, Tensor]:
-    return {"x": torch.cat([data.x, data.pos], 1), "edge_attr": data.edge_attr.view(-1, 1), "y": data.y.view(-1)}
+    return {
+        "x": torch.cat([data.x, data.pos], 1),
+        "edge_attr": data.edge_attr.view(-1, 1),
+        "y": data.y.view(-1),
+        "pos": data.pos,  # for drawings; models read it in x
+    }

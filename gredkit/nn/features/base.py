@@ -18,6 +18,11 @@ class FeatureEncoder(nn.Module, ABC):
     def forward(self, x: Tensor) -> Tensor: ...
 
 
+def usual_features(columns: Columns) -> str:
+    """The name of the feature encoder for columns of a kind."""
+    return "dense" if isinstance(columns, int) else "categorical"
+
+
 def vocabularies(columns: Columns) -> tuple[int, ...]:
     """The vocabulary sizes, for encoders that need categorical columns."""
     if isinstance(columns, int):

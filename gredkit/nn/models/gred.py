@@ -7,6 +7,7 @@ from torch_geometric.data import Data
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
 from gredkit.nn.dense import Dense, gelu_mlp
+from gredkit.nn.features.base import usual_features
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.incidence import Incidence
 from gredkit.nn.layer import GREDLayer
@@ -20,7 +21,8 @@ READOUTS = ("sum", "mean", "node")
 class GRED(nn.Module):
     """Feature encoder, GRED layers, readout and head.
 
-    Components are given by name, or as anything that builds one: `encoder=partial(LRU, mode="scan")`. With
+    Components are given by name, or as anything that builds one: `encoder=partial(LRU, mode="scan")`; the
+    feature encoder is by default `categorical` or `dense`, as the nodes' columns are. With
     `edge_features` each node also receives the mean of its edges' encoded features, as the published ZINC
     model does. A positional encoding takes its columns out of `dim`. The head is Dense(gelu(Dense(·))), or
     Dense(·) with `head_layers=1`.
@@ -32,7 +34,7 @@ class GRED(nn.Module):
         spec: GraphSpec,
         dim: int = 72,
         layers: int = 4,
-        features: Component = "categorical",
+        features: Component | None = None,
         edge_features: Component | None = None,
         positional: Component = "none",
         aggregator: Component = "sum",
@@ -60,7 +62,7 @@ class GRED(nn.Module):
         if self.positional.width >= dim:
             raise UserError(f"a positional encoding of {self.positional.width} columns leaves none of dim={dim}")
         width = dim - self.positional.width
-        self.features = FEATURES.resolve(features)(spec.nodes, width)
+        self.features = FEATURES.resolve(features or usual_features(spec.nodes))(spec.nodes, width)
         self.edge_features = FEATURES.resolve(edge_features)(spec.edges, width) if edge_features else None
         self.layers = nn.ModuleList(
             GREDLayer(dim, aggregator, encoder, expand, glu, gelu, dropout, empty_hops) for _ in range(layers)

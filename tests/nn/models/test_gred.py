@@ -40,6 +40,11 @@ def test_every_feature_encoder_feeds_a_model(name):
     assert all(p.grad is not None for p in model.parameters())
 
 
+def test_the_usual_feature_encoder_follows_the_columns():
+    assert isinstance(GRED(GraphSpec(nodes=4, outputs=2)).features, FEATURES["dense"])
+    assert isinstance(GRED(SPEC).features, FEATURES["categorical"])
+
+
 def test_features_of_the_wrong_kind_are_a_mistake():
     with pytest.raises(UserError, match="use the 'dense' feature encoder"):
         GRED(GraphSpec(nodes=4, outputs=2), features="categorical")
