@@ -81,7 +81,8 @@ def write_superpixels(root: Path, name: str, colours: int) -> list[Data]:
         edges = random_edges(rng, nodes)
         edges = edges[:, edges[0] < edges[1]]  # in one direction
         weight = reals(rng, edges.shape[1], 1)
-        return Data(x=reals(rng, nodes, colours + 2), edge_index=edges, edge_attr=weight, y=torch.tensor([label]))
+        x = reals(rng, nodes, colours + 2)
+        return Data(x=x, edge_index=edges, edge_attr=weight, y=torch.tensor([label]), pos=x[:, colours:].clone())
 
     graphs = [picture(i % 10) for i in range(sum(SIZES))]
     _write_gnn_benchmark(
@@ -90,7 +91,7 @@ def write_superpixels(root: Path, name: str, colours: int) -> list[Data]:
         graphs,
         lambda graph: {
             "x": graph.x[:, :colours].clone(),
-            "pos": graph.x[:, colours:].clone(),
+            "pos": graph.pos,
             "edge_index": graph.edge_index,
             "edge_attr": graph.edge_attr[:, 0],
             "y": graph.y,
