@@ -62,7 +62,7 @@ def draw_dataset(arguments: argparse.Namespace) -> None:
 def _size(task: Task) -> str:
     """What the cache holds of these graphs, for any K and positional encoding."""
     files = cache_folder().glob(f"*-{fingerprint(task.graphs)}-*/*")
-    return f"{sum(file.stat().st_size for file in files) / 1e6:,.1f} MB in {cache_folder()}"
+    return f"{sum(file.stat().st_size for file in files) / 1e6:,.2f} MB in {cache_folder()}"
 
 
 def main() -> None:

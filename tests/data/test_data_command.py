@@ -20,7 +20,7 @@ def test_list_shows_every_dataset(tmp_path):
 def test_prepare_then_describe(tmp_path):
     result = data("prepare", "ring_transfer", "-K", "3", "--positional", "lap_pe", *SMALL, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert "ring_transfer: 20 graphs are ready in" in result.stdout
+    assert "ring_transfer: 20 graphs are ready, " in result.stdout
     result = data("describe", "ring_transfer", "-K", "3", *SMALL, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "ring_transfer, K = 3" in result.stdout
