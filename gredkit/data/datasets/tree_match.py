@@ -52,7 +52,8 @@ def _draws(leaves: int, graphs: int, rng: np.random.Generator) -> list[tuple[int
     """Which leaf is asked for, and the classes of all leaves; no two draws are equal."""
     drawn: dict[tuple[int, ...], None] = {}  # keeps the order
     while len(drawn) < graphs:
-        drawn[(int(rng.integers(leaves)), *rng.permutation(leaves).tolist())] = None
+        draw = (int(rng.integers(leaves)), *rng.permutation(leaves).tolist())
+        drawn[draw] = None
     return list(drawn)
 
 
