@@ -11,10 +11,11 @@ from typing import Any
 import gin
 from torch import nn
 
+from gredkit.composition import PARTS, Composition, Part
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
 from gredkit.nn.features.base import usual_features
-from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, REGISTRIES, Registry
+from gredkit.registry import MODELS, REGISTRIES, Registry, hyperparameters
 
 _exposed: dict[tuple[str, str], Any] = {}
 
@@ -36,6 +37,12 @@ def configured(registry: Registry, name: str) -> Any:
     return gin.get_configurable(f"{registry.plural}.{name}")
 
 
+def settings(registry: Registry, name: str) -> dict[str, Any]:
+    """All that a component can be told, as gin's bindings and its own defaults have it."""
+    expose()
+    return hyperparameters(registry[name]) | gin.get_bindings(f"{registry.plural}.{name}")
+
+
 @gin.register(module="gredkit")
 def variant(
     spec: GraphSpec,
@@ -45,16 +52,18 @@ def variant(
     positional: str = "none",
     aggregator: str = "sum",
     encoder: str = "lru",
-) -> nn.Module:
+) -> Composition:
     """The model that gin's bindings describe, for graphs of a kind."""
-    return configured(MODELS, model)(
-        spec,
-        features=configured(FEATURES, features or usual_features(spec.nodes)),
-        edge_features=configured(FEATURES, edge_features) if edge_features else None,
-        positional=configured(POSITIONAL, positional),
-        aggregator=configured(AGGREGATORS, aggregator),
-        encoder=configured(ENCODERS, encoder),
-    )
+    names = {
+        "features": features or usual_features(spec.nodes),
+        "edge_features": edge_features,
+        "positional": positional,
+        "aggregator": aggregator,
+        "encoder": encoder,
+    }
+    parts = {kind: Part(name, settings(PARTS[kind], name)) if name else None for kind, name in names.items()}
+    own = {key: value for key, value in settings(MODELS, model).items() if key not in PARTS}
+    return Composition(Part(model, own), parts)
 
 
 def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
@@ -71,6 +80,11 @@ def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
         raise UserError(f"gin: {' '.join(str(error).split())}") from error
 
 
-def build_model(spec: GraphSpec) -> nn.Module:
+def composition(spec: GraphSpec) -> Composition:
     """`variant`, with gin's bindings."""
     return gin.get_configurable("gredkit.variant")(spec)
+
+
+def build_model(spec: GraphSpec) -> nn.Module:
+    """A new model as gin describes it."""
+    return composition(spec).build(spec)

@@ -1,0 +1,68 @@
+"""What a model is made of, as plain data that can be stored and built from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from torch import nn
+
+from gredkit.data.task import GraphSpec
+from gredkit.errors import UserError
+from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, Registry
+
+PARTS: dict[str, Registry] = {
+    "features": FEATURES,
+    "edge_features": FEATURES,
+    "positional": POSITIONAL,
+    "aggregator": AGGREGATORS,
+    "encoder": ENCODERS,
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component by its name, with all its settings."""
+
+    name: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A model and its parts by their names and settings. Building it reads no gin."""
+
+    model: Part
+    parts: Mapping[str, Part | None]  # by the names in PARTS; only edge features may be None
+
+    def build(self, spec: GraphSpec) -> nn.Module:
+        """The model for graphs of a kind, with new weights."""
+        made = {
+            kind: part and partial(PARTS[kind][part.name], **part.settings) for kind, part in self.parts.items()
+        }  # fmt: skip
+        try:
+            return MODELS[self.model.name](spec, **self.model.settings, **made)
+        except TypeError as error:  # of a user's component, or of a file that another version wrote
+            raise UserError(f"model {self.model.name!r} cannot be built: {error}") from error
+
+    def flat(self) -> dict[str, Any]:
+        """One entry a setting, named as in gin; the parts themselves by their kind."""
+        named: dict[str, Any] = {"model": self.model.name}
+        named |= {f"models.{self.model.name}.{key}": value for key, value in self.model.settings.items()}
+        for kind, part in self.parts.items():
+            named[kind] = part.name if part else None
+            for key, value in part.settings.items() if part else ():
+                named[f"{PARTS[kind].plural}.{part.name}.{key}"] = value  # type: ignore[union-attr]
+        return named
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {kind: part and {"name": part.name, "settings": dict(part.settings)} for kind, part in self._all()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Composition":
+        parts = {kind: Part(**stored[kind]) if stored[kind] else None for kind in PARTS}
+        return cls(Part(**stored["model"]), parts)
+
+    def _all(self) -> list[tuple[str, Part | None]]:
+        return [("model", self.model), *self.parts.items()]
