@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from gredkit import config
-from gredkit.ablation import study  # noqa: F401  what a study's gin file binds is known from here on
+from gredkit.ablation.source import Source
 from gredkit.imports import import_own
 
 
@@ -39,11 +38,15 @@ def console() -> Console:
     return here if here.is_terminal else Console(width=160)
 
 
-def apply_options(arguments: argparse.Namespace) -> None:
-    """Import, read gin files and bindings, and say where the data lies, to this process and its children."""
+def prepare_process(arguments: argparse.Namespace) -> None:
+    """Say where the data lies, to this process and its children, and let gredkit be heard."""
     logging.basicConfig(format="%(message)s")
     logging.getLogger("gredkit").setLevel(logging.INFO)
     if arguments.data:
         os.environ["GREDKIT_DATA"] = os.path.abspath(arguments.data)
-    import_all(arguments.modules)
-    config.load(arguments.gin, arguments.set)
+
+
+def apply_options(arguments: argparse.Namespace) -> None:
+    """For a command about one trial: read all that was given."""
+    prepare_process(arguments)
+    Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules)).load()

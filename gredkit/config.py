@@ -1,21 +1,62 @@
-"""Gin: components under `<kind>.<name>`, and the function that composes them into a model.
+"""Gin: components under `<kind>.<name>`, studies under `study`, `trial`, `fit` and `variant`.
 
 Everything here reads gin's bindings; everything built by hand, from the classes themselves, does not.
 """
 
+import importlib.util  # noqa: F401  gin uses it without importing it
 import logging
-import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gin
 from torch import nn
 
+import gredkit
+from gredkit.ablation.settings import Study, TrialSettings
 from gredkit.composition import PARTS, Composition, Part
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
+from gredkit.mistakes import check_types, explain, missing_file, unknown_macros
 from gredkit.nn.features.base import usual_features
 from gredkit.registry import MODELS, REGISTRIES, Registry, hyperparameters
+from gredkit.training.recipe import Recipe
+
+# The public knobs: macros that every gin file may set, and what they turn.
+KNOBS = """
+DATASETS = None
+BUDGET = None
+SEEDS = (0, 1, 2)
+study.datasets = %DATASETS
+study.budget = %BUDGET
+study.seeds = %SEEDS
+
+K = None
+K_VALUES = (1, 2, 4, 8)
+LAYERS = 4
+DIM = 72
+STATE_DIM = None
+DROPOUT = 0.0
+trial.K = %K
+models.gred.layers = %LAYERS
+models.gred.dim = %DIM
+models.gred.dropout = %DROPOUT
+encoders.lru.state_dim = %STATE_DIM
+
+EPOCHS = 20
+CPU_EPOCHS = 20
+PAPER_EPOCHS = 200
+BATCH_SIZE = 32
+LEARNING_RATE = 0.001
+WEIGHT_DECAY = 0.1
+fit.epochs = %EPOCHS
+fit.batch_size = %BATCH_SIZE
+fit.learning_rate = %LEARNING_RATE
+fit.weight_decay = %WEIGHT_DECAY
+"""
+KNOB_NAMES = frozenset(line.split(" = ")[0] for line in KNOBS.splitlines() if line[:1].isupper())
+ROOTS = (Path(), Path(gredkit.__file__).parent.parent)  # where gin files are looked for: here, then beside gredkit
 
 _exposed: dict[tuple[str, str], Any] = {}
 
@@ -30,20 +71,49 @@ def expose() -> None:
                 _exposed[registry.plural, name] = component
 
 
-def configured(registry: Registry, name: str) -> Any:
-    """A component as gin has configured it; the class itself stays as it is."""
-    registry[name]  # an unknown name raises with the nearest matches
+def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
+    """Read gin files, then single bindings, in place of what was read before; a mistake is a `UserError`."""
     expose()
-    return gin.get_configurable(f"{registry.plural}.{name}")
+    logging.getLogger("absl").setLevel(logging.ERROR)  # gin calls a file not found that it then finds
+    gin.clear_config()
+    gin.parse_config(KNOBS)
+    try:
+        gin.parse_config_files_and_bindings([find(file) for file in files], list(bindings))
+    except (ValueError, SyntaxError, OSError, ImportError) as error:
+        raise error if isinstance(error, UserError) else explain(error, _parameters()) from error
+    unknown_macros(gin.config_str(), KNOB_NAMES)
+
+
+def find(file: str) -> str:
+    """The path of a gin file: from the working folder, or of those that come with gredkit."""
+    for root in ROOTS:
+        if (root / file).is_file():
+            return str(root / file)
+    raise UserError(f"{missing_file(file, ROOTS)}")
+
+
+def bound(selector: str, component: Callable[..., Any]) -> dict[str, Any]:
+    """What gin binds for a configurable, of the declared types."""
+    try:
+        values = gin.get_bindings(selector)
+    except ValueError as error:
+        raise explain(error, _parameters()) from error
+    check_types(selector, component, values)
+    return values
 
 
 def settings(registry: Registry, name: str) -> dict[str, Any]:
     """All that a component can be told, as gin's bindings and its own defaults have it."""
+    component = registry[name]  # an unknown name raises with the nearest matches
     expose()
-    return hyperparameters(registry[name]) | gin.get_bindings(f"{registry.plural}.{name}")
+    return hyperparameters(component) | bound(f"{registry.plural}.{name}", component)
 
 
-@gin.register(module="gredkit")
+def configured(registry: Registry, name: str) -> Any:
+    """A component as gin has configured it; the class itself stays as it is."""
+    return partial(registry[name], **settings(registry, name))
+
+
 def variant(
     spec: GraphSpec,
     model: str = "gred",
@@ -66,25 +136,38 @@ def variant(
     return Composition(Part(model, own), parts)
 
 
-def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
-    """Read gin files, then single bindings, into this process; what is wrong in them is a `UserError`."""
-    expose()
-    logging.getLogger("absl").setLevel(logging.ERROR)  # gin calls a file not found that it then finds
-    files = list(files)
-    for file in files:
-        if not os.path.isfile(file):
-            raise UserError(f"there is no gin file {file!r} in {os.getcwd()}")
-    try:
-        gin.parse_config_files_and_bindings(files, list(bindings), print_includes_and_imports=False)
-    except (ValueError, SyntaxError, OSError) as error:
-        raise UserError(f"gin: {' '.join(str(error).split())}") from error
+CONFIGURABLES: dict[str, Callable[..., Any]] = {
+    "study": Study,
+    "trial": TrialSettings,
+    "fit": Recipe,
+    "variant": variant,
+}
+for _name, _configurable in CONFIGURABLES.items():
+    gin.register(_name, module="gredkit")(_configurable)
+
+
+def read(name: str) -> Any:
+    """A `Study`, `TrialSettings` or `Recipe` as gin's bindings have it."""
+    return CONFIGURABLES[name](**bound(name, CONFIGURABLES[name]))
 
 
 def composition(spec: GraphSpec) -> Composition:
     """`variant`, with gin's bindings."""
-    return gin.get_configurable("gredkit.variant")(spec)
+    return variant(spec, **bound("variant", variant))
 
 
 def build_model(spec: GraphSpec) -> nn.Module:
     """A new model as gin describes it."""
     return composition(spec).build(spec)
+
+
+def _parameters() -> dict[str, list[str]]:
+    """What can be bound: the parameters of each configurable."""
+    known = {name: list(hyperparameters(configurable)) for name, configurable in CONFIGURABLES.items()}
+    for plural, registry in REGISTRIES.items():
+        known |= {f"{plural}.{name}": list(hyperparameters(component)) for name, component in registry.items()}
+    return known
+
+
+for _root in ROOTS[1:]:
+    gin.add_config_file_search_path(str(_root))

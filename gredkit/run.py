@@ -1,32 +1,42 @@
-"""python -m gredkit.run --gin FILE [--set BINDING=VALUE]: train every trial of a study, print its table."""
+"""python -m gredkit.run --gin FILE [--set BINDING=VALUE]: train every trial of a study, track it, report."""
 
 import argparse
+import shlex
+import sys
+from pathlib import Path
 
-import gin
-import pandas as pd
-
-from gredkit import config
-from gredkit.cli import add_options, apply_options
+from gredkit.ablation.dry_run import dry_run
+from gredkit.ablation.invocation import Options, run_study
+from gredkit.ablation.source import Source
+from gredkit.ablation.summary import summarise
+from gredkit.cli import add_options, console, prepare_process
 from gredkit.errors import command
-from gredkit.registry import LAUNCHERS, REPORTS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m gredkit.run", description=__doc__)
     add_options(parser, gin_required=True)
+    add = parser.add_argument
+    add("--dry-run", action="store_true", help="show the trials, their parameters and an estimate of time")
+    add("--jobs", type=int, default=1, metavar="N", help="trials that run side by side, the threads divided")
+    add("--retry", action="store_true", help="train failed and diverged trials again")
+    add("--tracking-uri", metavar="URI", help="of MLflow; $MLFLOW_TRACKING_URI or mlflow.db here by default")
+    add("--work", type=Path, default=Path(".gredkit"), metavar="FOLDER", help="for what is not finished")
+    add("--reports", type=Path, default=Path("reports"), metavar="FOLDER", help="for the reports")
+    add("--launcher", default="local", metavar="NAME", help="see python -m gredkit.components launchers")
     arguments = parser.parse_args()
-    apply_options(arguments)
-    trials = gin.get_configurable("gredkit.study")()
-
-    def run(trial):  # type: ignore[no-untyped-def]
-        gin.clear_config()
-        config.load(arguments.gin, [*arguments.set, *trial.bindings])
-        result = gin.get_configurable("gredkit.run_trial")(trial.seed)
-        print(f"{trial.variant}, seed {trial.seed}: test {result.test:.3f} (epoch {result.epoch})", flush=True)
-        return {"variant": trial.variant, "seed": trial.seed, **vars(result)}
-
-    results = pd.DataFrame(LAUNCHERS["local"](trials, run))
-    print(f"\n{REPORTS['table'](results)}")
+    if arguments.jobs < 1:
+        parser.error(f"--jobs counts processes and cannot be {arguments.jobs}")
+    prepare_process(arguments)
+    source = Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules))
+    if arguments.dry_run:
+        dry_run(source, arguments.jobs, console())
+        return
+    said = shlex.join(["python", "-m", "gredkit.run", *sys.argv[1:]])
+    options = Options(said, arguments.jobs, arguments.tracking_uri, arguments.work, arguments.retry, arguments.launcher)
+    ended = run_study(source, options, console())
+    summarise(ended, options, arguments.reports, console())
+    sys.exit(ended.exit_code)
 
 
 if __name__ == "__main__":

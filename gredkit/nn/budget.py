@@ -13,7 +13,7 @@ def width_for(build: Callable[[int], nn.Module], budget: int, largest: int = 409
     """The width whose parameter count is nearest to the budget: `build(width)` must grow with it."""
 
     def count(width: int) -> int:
-        return _count(lambda: build(width))
+        return parameters_of(lambda: build(width))
 
     low, high = 1, 2
     while high < largest and count(high) < budget:
@@ -36,7 +36,7 @@ def widths_for(
     best, off = (nearest, nearest), float("inf")
     for width in sorted(range(max(nearest - 8, 1), nearest + 9), key=lambda w: abs(w - nearest)):
         state = width_for(lambda state: build(width, state), budget, largest=2 * width)  # noqa: B023
-        miss = abs(_count(lambda: build(width, state)) - budget) / budget  # noqa: B023
+        miss = abs(parameters_of(lambda: build(width, state)) - budget) / budget  # noqa: B023
         if miss < off:
             best, off = (width, state), miss
         if off <= tolerance:
@@ -46,6 +46,7 @@ def widths_for(
     )
 
 
-def _count(build: Callable[[], nn.Module]) -> int:
+def parameters_of(build: Callable[[], nn.Module]) -> int:
+    """How many parameters a model would have, without making it."""
     with torch.device("meta"):
         return count_parameters(build())

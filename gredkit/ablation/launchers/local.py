@@ -1,13 +1,79 @@
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+import multiprocessing
+import signal
+from contextlib import suppress
+from multiprocessing import connection
+from pathlib import Path
 
+import psutil
+import torch
+
+from gredkit.ablation.launchers.base import Job, Launcher
 from gredkit.registry import LAUNCHERS
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @LAUNCHERS.register("local")
-def local(trials: Iterable[T], run: Callable[[T], R]) -> Iterator[R]:
-    """One trial after another, in this process."""
-    return map(run, trials)
+class Local(Launcher):
+    """One process a trial on this machine, its threads divided among them.
+
+    The processes are forked from a server that has imported everything, so that a trial starts at once; it never
+    loads data or starts threads, so nothing of one trial is seen by another.
+    """
+
+    def __init__(self, jobs: int):
+        super().__init__(jobs)
+        self.threads = max(torch.get_num_threads() // jobs, 1)
+        methods = multiprocessing.get_all_start_methods()
+        self._context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+        if "forkserver" in methods:
+            self._context.set_forkserver_preload(["gredkit.ablation.worker", "sklearn.metrics"])
+        self._running: list[LocalJob] = []
+
+    def start(self, folder: Path) -> Job:
+        job = LocalJob(self._context, folder, self.threads)
+        self._running = [one for one in self._running if one.process.is_alive()] + [job]
+        return job
+
+    def wait(self, seconds: float) -> None:
+        connection.wait([job.process.sentinel for job in self._running], seconds)
+
+
+class LocalJob(Job):
+    """A process, and the line to it."""
+
+    def __init__(self, context: multiprocessing.context.BaseContext, folder: Path, threads: int):
+        from gredkit.ablation.worker import work
+
+        self._line, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(str(folder), theirs, threads), daemon=False)  # type: ignore[attr-defined]
+        self.process.start()
+        theirs.close()
+
+    def ended(self) -> tuple[str, str] | None:
+        if self.process.is_alive():
+            return None
+        self.process.join()
+        try:
+            if self._line.poll():
+                return self._line.recv()
+        except (EOFError, OSError):
+            pass
+        from_outside = self.process.exitcode in (-signal.SIGKILL, -signal.SIGTERM)
+        return "killed" if from_outside else "died", _how(self.process.exitcode)
+
+    def stop(self) -> None:
+        with suppress(OSError):  # it has just ended
+            self._line.send("stop")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+
+def _how(code: int | None) -> str:
+    """Why a process ended without a word."""
+    if code is None or code >= 0:
+        return f"its process ended with code {code}"
+    name = signal.Signals(-code).name
+    memory = psutil.virtual_memory().total / 1e9
+    hint = f": the system may have run out of its {memory:.0f} GB of memory" if name == "SIGKILL" else ""
+    return f"its process was ended by {name}{hint}"

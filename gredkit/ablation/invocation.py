@@ -1,0 +1,112 @@
+"""One call of `python -m gredkit.run`: plan, train, track, report."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from rich.console import Console
+
+from gredkit import config
+from gredkit.ablation.folder import TrialFolder
+from gredkit.ablation.forwarder import Forwarder
+from gredkit.ablation.plan import Plan, after_tuning, make_plan
+from gredkit.ablation.progress import Progress
+from gredkit.ablation.runner import Runner, sort_out
+from gredkit.ablation.screen import Screen
+from gredkit.ablation.source import Source
+from gredkit.ablation.tracking import Tracker
+from gredkit.registry import LAUNCHERS
+
+PATIENCE = 60.0  # seconds for MLflow to take the rest
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a study is run, which changes nothing in its results."""
+
+    command: str
+    jobs: int = 1
+    tracking_uri: str | None = None
+    work: Path = Path(".gredkit")
+    retry: bool = False
+    launcher: str = "local"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an invocation ended."""
+
+    trials: list[Progress]
+    tracker: Tracker
+    interrupted: bool
+    unsent: int  # trials that MLflow does not know all of
+
+    @property
+    def exit_code(self) -> int:
+        if self.interrupted:
+            return 130
+        return 1 if self.unsent or any(one.state in ("failed", "interrupted") for one in self.trials) else 0
+
+
+def run_study(source: Source, options: Options, console: Console) -> Ended:
+    """Train what is not trained yet, and tell MLflow."""
+    plan = make_plan(source)
+    launcher = LAUNCHERS[options.launcher](options.jobs)
+    tracker = Tracker(plan.study, options.tracking_uri)
+    repaired = tracker.repair()
+    tracker.begin(options.command, [config.find(file) for file in source.files], plan)
+    _send_leftovers(tracker, options.work)
+    forwarder = Forwarder(tracker, console.print)
+    runner = Runner(launcher, tracker, forwarder, options.work)
+    if repaired:
+        console.print(f"{repaired} runs that a crash had left running are marked as interrupted")
+    try:
+        trials = _run(runner, plan, tracker, options, console)
+        if plan.is_tuning and not runner.was_interrupted:
+            scores = {one.trial.id: one.validation for one in trials if one.state == "finished"}
+            final = after_tuning(plan, lambda trial: scores.get(trial.id))
+            tracker.add_plan(final)
+            trials += _run(runner, final, tracker, options, console)
+    finally:
+        unsent = forwarder.close(PATIENCE)
+    tracker.end(Counter(one.state for one in trials))
+    return Ended(trials, tracker, runner.was_interrupted, unsent)
+
+
+def _run(runner: Runner, plan: Plan, tracker: Tracker, options: Options, console: Console) -> list[Progress]:
+    trials = sort_out(plan.trials, tracker.trials(), tracker, options.retry)
+    console.print(_announcement(plan, trials), highlight=False)
+    with Screen(console, trials, options.jobs) as screen:
+        runner.run(trials, screen)
+    return trials
+
+
+def _announcement(plan: Plan, trials: Iterable[Progress]) -> str:
+    counts = Counter(one.state for one in trials)
+    kind = "tuning trials" if plan.is_tuning else "trials"
+    said = [f"{plan.study}: {len(plan.trials)} {kind}"]
+    said += [f"{counts[state]} {state} before" for state in ("finished", "diverged", "failed") if counts[state]]
+    said += [f"{counts['elsewhere']} running elsewhere"] if counts["elsewhere"] else []
+    said += [f"{plan.repeated} combinations repeat another one"] if plan.repeated else []
+    said += [f"{plan.to_come} trials to come with what is chosen"] if plan.to_come else []
+    retry = " (--retry trains failed ones again)" if counts["failed"] or counts["diverged"] else ""
+    return ", ".join(said) + retry
+
+
+def _send_leftovers(tracker: Tracker, work: Path) -> None:
+    """What earlier invocations of this study wrote and could not send; one that lives is left alone."""
+    for path in sorted(work.glob("*/trial.json")):
+        folder = TrialFolder(path.parent)
+        if folder.trial().study != tracker.study:
+            continue
+        try:
+            with FileLock(folder.lock, timeout=0):
+                if folder.is_open():
+                    folder.append("ended", state="interrupted", message="its process was ended from outside")
+                done = tracker.send(folder)
+        except Timeout:
+            continue
+        if done:
+            folder.remove()

@@ -1,0 +1,38 @@
+"""What a launcher is."""
+
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+
+class Job(ABC):
+    """A trial that was started somewhere."""
+
+    @abstractmethod
+    def ended(self) -> tuple[str, str] | None:
+        """State and message once it has ended, None while it runs.
+
+        One that could not say its state has 'died' of itself or was 'killed' by somebody.
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ask it to stop after the running epoch."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End it at once."""
+
+
+class Launcher(ABC):
+    """Starts the process that trains the trial of a folder; built with the number of jobs that run side by side."""
+
+    def __init__(self, jobs: int):
+        self.jobs = jobs
+
+    @abstractmethod
+    def start(self, folder: Path) -> Job: ...
+
+    def wait(self, seconds: float) -> None:
+        """Until a job may have ended, or so long."""
+        time.sleep(seconds)

@@ -1,0 +1,64 @@
+"""How far each trial is: what the terminal shows."""
+
+import time
+from dataclasses import dataclass, field
+
+from gredkit.ablation.folder import Event, TrialFolder
+from gredkit.ablation.trial import Trial
+
+OPEN = ("waiting", "running")
+
+
+@dataclass
+class Progress:
+    """One trial, seen from outside."""
+
+    trial: Trial
+    state: str = "waiting"  # running, finished, diverged, failed, interrupted, elsewhere
+    message: str = ""
+    epoch: int = 0  # how many are done
+    score: float | None = None  # the last validation, then the test
+    test: float | None = None
+    validation: float | None = None  # the best
+    is_new: bool = True  # trained by this invocation, not found finished
+    began: float = 0.0
+    begun_at: int = 0  # the epoch it went on from
+    took: float = 0.0
+    _place: int = field(default=0, repr=False)
+
+    @property
+    def epochs(self) -> int:
+        return int(self.trial.settings["fit.epochs"])
+
+    def start(self, folder: TrialFolder) -> None:
+        """What an earlier attempt wrote is known; what comes is news."""
+        self.read(folder)
+        self.state, self.message, self.began, self.begun_at = "running", "", time.monotonic(), self.epoch
+
+    def read(self, folder: TrialFolder) -> list[Event]:
+        """Take in what the trial wrote since the last time."""
+        events, self._place = folder.events(self._place)
+        for event in events:
+            if event["event"] == "epoch":
+                self.epoch, self.score = event["epoch"] + 1, event["validation"]
+            elif event["event"] == "result":
+                self.validation, self.test, self.score = event["validation"], event["test"], event["test"]
+        return events
+
+    def end(self, state: str, message: str) -> None:
+        self.state, self.message, self.took = state, message, time.monotonic() - self.began
+
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None before the first epoch."""
+        done = self.epoch - self.begun_at
+        if self.state != "running" or not done:
+            return None
+        return (time.monotonic() - self.began) / done * (self.epochs - self.epoch)
+
+
+def duration(seconds: float) -> str:
+    """Short, for people."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"

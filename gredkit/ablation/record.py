@@ -1,0 +1,65 @@
+"""What is kept of a trial beside its numbers: the full configuration, the environment, the eigenvalues."""
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from gredkit.composition import PARTS
+from gredkit.nn.encoders.lru import LRU
+
+NAMES = {"dataset": "trial.dataset", "K": "trial.K", "model": "variant.model"}
+
+
+def gin_text(trial_id: str, study: str, settings: Mapping[str, Any]) -> str:
+    """Every setting of a trial as gin: running this file is running the trial again."""
+    lines = [f"# Trial {trial_id} of the study {study!r}, with all its settings.", f"study.name = {study!r}"]
+    for name, value in settings.items():
+        if name == "seed":
+            lines.append(f"study.seeds = ({value},)")
+        else:
+            lines.append(f"{NAMES.get(name, f'variant.{name}' if name in PARTS else name)} = {value!r}")
+    return "\n".join([*lines, "study.datasets = None", "study.budget = None", ""])
+
+
+def environment(device: str) -> dict[str, Any]:
+    """The machine and the versions of all that is installed."""
+    packages = {d.metadata["Name"]: d.version for d in metadata.distributions() if d.metadata["Name"]}
+    return {
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "device": torch.cuda.get_device_name() if device.startswith("cuda") else device,
+        "threads": torch.get_num_threads(),
+        "packages": dict(sorted(packages.items(), key=lambda item: item[0].lower())),
+    }
+
+
+def eigenvalues(model: nn.Module) -> list[dict[str, list[float]]]:
+    """Of every layer whose encoder has them: real and imaginary parts."""
+    found = [module.eigenvalues() for module in model.modules() if isinstance(module, LRU)]
+    return [{"real": values.real.tolist(), "imag": values.imag.tolist()} for values in found]
+
+
+def write_eigenvalues(path: Path, **moments: list[dict[str, list[float]]]) -> None:
+    """One list a moment ('start', 'end'), with an entry a layer; nothing if the model has none."""
+    if any(moments.values()):
+        path.write_text(json.dumps(moments))
+
+
+def git_commit(folder: Path) -> str:
+    """The commit that a folder is at, with `+` if something in it is not committed; empty if there is none."""
+    try:
+        at = ["git", "-C", str(folder)]
+        commit = subprocess.run([*at, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)
+        changed = subprocess.run([*at, "status", "--porcelain", "-uno"], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")

@@ -1,0 +1,105 @@
+"""What the user sees while a study runs: a live table in a terminal, plain lines anywhere else."""
+
+from collections.abc import Sequence
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from gredkit.ablation.progress import OPEN, Progress, duration
+
+COLOURS = {"running": "cyan", "finished": "green", "diverged": "yellow", "failed": "red", "interrupted": "yellow"}
+FRAME = 6  # lines that are not rows
+
+
+class Screen:
+    """Shows the trials. The table shows those that run, the latest that ended and the next ones, as room allows."""
+
+    def __init__(self, console: Console, trials: Sequence[Progress], jobs: int):
+        self.console, self.trials, self.jobs = console, trials, jobs
+        self._said: list[str] = []
+        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> "Screen":
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._live:
+            self._live.stop()
+
+    def update(self) -> None:
+        if self._live:
+            self._live.update(Group(self._table(), self._summary()))
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def changed(self, progress: Progress) -> None:
+        """A trial started or ended: a line that stays."""
+        if self._live and progress.state == "running":
+            return  # the table shows it
+        done = sum(one.state not in OPEN for one in self.trials)
+        self.say(f"[{done}/{len(self.trials)}] {line(progress)}")
+
+    def _table(self) -> Table:
+        table = Table(box=None, pad_edge=False)
+        for column, justify in (("trial", "left"), ("dataset", "left"), ("seed", "right"), ("state", "left"),
+                                ("epoch", "right"), ("score", "right"), ("left", "right")):  # fmt: skip
+            table.add_column(column, justify=justify, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
+        for one in self._shown():
+            left = one.seconds_left()
+            table.add_row(
+                _name(one),
+                one.trial.dataset,
+                str(one.trial.seed),
+                Text(one.state, COLOURS.get(one.state, "dim")),
+                f"{one.epoch}/{one.epochs}" if one.state not in ("waiting", "finished") else "",
+                "" if one.score is None else f"{one.score:.4f}",
+                duration(left) if left is not None else duration(one.took) if one.took else "",
+            )
+        return table
+
+    def _shown(self) -> list[Progress]:
+        """Those that run, with as many before and after them as the terminal has room for."""
+        room = max(self.console.height - FRAME, 3)
+        running = [i for i, one in enumerate(self.trials) if one.state == "running"]
+        first = max(min(running, default=0) - room // 2, 0)
+        return list(self.trials[first : first + room])
+
+    def _summary(self) -> Text:
+        counts: dict[str, int] = {}
+        for one in self.trials:
+            counts[one.state] = counts.get(one.state, 0) + 1
+        left = time_left(self.trials, self.jobs)
+        said = ", ".join(f"{count} {state}" for state, count in counts.items())
+        return Text(f"\n{said}{f'; about {duration(left)} left' if left is not None else ''}", "bold")
+
+
+def line(one: Progress) -> str:
+    """A trial in one line."""
+    head = f"{_name(one)} · {one.trial.dataset} · seed {one.trial.seed}: {one.state}"
+    if one.state == "running" and one.epoch:
+        return f"{head} again from epoch {one.epoch}"
+    if one.state == "finished" and one.test is not None:
+        return f"{head}, test {one.trial.metric} {one.test:.4f} in {duration(one.took)}"
+    return f"{head}: {one.message}" if one.message else head
+
+
+def time_left(trials: Sequence[Progress], jobs: int) -> float | None:
+    """For all that is open: running trials at their pace, waiting ones as the average of what is known."""
+    paces = [one.took for one in trials if one.state == "finished" and one.took]
+    running = [left for one in trials if (left := one.seconds_left()) is not None]
+    paces += [left / (1 - one.epoch / one.epochs) for one in trials
+              if (left := one.seconds_left()) is not None and one.epoch < one.epochs]  # fmt: skip
+    if not paces:
+        return None
+    waiting = sum(one.state == "waiting" for one in trials)
+    return (sum(running) + waiting * sum(paces) / len(paces)) / jobs
+
+
+def _name(one: Progress) -> str:
+    return f"{one.trial.variant} ({one.trial.tuning})" if one.trial.role == "tune" else one.trial.variant

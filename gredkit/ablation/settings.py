@@ -1,0 +1,100 @@
+"""What a study and a trial can be told: the classes behind gin's `study` and `trial`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from gredkit.errors import UserError
+
+COMBINATIONS = ("grid", "zip", "one_at_a_time")
+Bindings = Mapping[str, Any]  # gin bindings or macros, by name
+
+
+@dataclass(frozen=True)
+class Point:
+    """One variant of a study: its label and what it binds."""
+
+    label: str
+    bindings: Bindings
+
+
+@dataclass(frozen=True)
+class TrialSettings:
+    """What a trial trains on."""
+
+    dataset: str = "ring_transfer"
+    K: int | None = None  # the last hop that is read; None is the diameter
+
+
+@dataclass(frozen=True)
+class Study:
+    """Axes, and how they combine; datasets and seeds; how the comparison is made fair.
+
+    An axis is any gin binding or macro with a list of values. `combine` is 'grid' (every combination), 'zip' (the
+    first values together, then the second, …) or 'one_at_a_time' (what the files say, then each value alone).
+    `variants` are named bundles of bindings; with axes beside them, each is combined with each point.
+    `match_params` gives each variant as many parameters as the first one has (True), or a number of them.
+    `tune` is a grid of bindings that each variant searches with `tune_seeds`; validation chooses.
+    """
+
+    name: str | None = None
+    datasets: Sequence[str] | None = None
+    budget: str | None = None
+    seeds: Sequence[int] = (0, 1, 2)
+    axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    combine: str = "grid"
+    variants: Mapping[str, Bindings] = field(default_factory=dict)
+    match_params: bool | int = False
+    tune: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    tune_seeds: Sequence[int] = (0,)
+
+    def __post_init__(self) -> None:
+        if self.combine not in COMBINATIONS:
+            raise UserError(f"study.combine is one of {', '.join(COMBINATIONS)}, not {self.combine!r}")
+        if self.match_params is not True and self.match_params < 0:
+            raise UserError(f"study.match_params is a number of parameters or True, not {self.match_params}")
+        for name, seeds in (("seeds", self.seeds), ("tune_seeds", self.tune_seeds)):
+            if not seeds or len(set(seeds)) < len(seeds):
+                raise UserError(f"study.{name} needs at least one seed, and none twice, not {seeds!r}")
+        if self.datasets is not None and not self.datasets:
+            raise UserError("study.datasets is empty: name at least one")
+        for axis, values in (*self.axes.items(), *self.tune.items()):
+            if isinstance(values, str) or not values:
+                raise UserError(f"the axis {axis!r} needs a list of values, not {values!r}")
+        if self.combine == "zip" and len({len(values) for values in self.axes.values()}) > 1:
+            lengths = ", ".join(f"{axis} {len(values)}" for axis, values in self.axes.items())
+            raise UserError(f"axes that are paired need equally many values: {lengths}")
+
+    def points(self) -> list[Point]:
+        """Every variant, the base first."""
+        named = [Point(name, bindings) for name, bindings in self.variants.items()] or [Point("", {})]
+        both = [(variant, point) for variant in named for point in self._points_of_axes()]
+        return [
+            Point(", ".join(filter(None, (a.label, b.label))) or "base", {**a.bindings, **b.bindings}) for a, b in both
+        ]
+
+    def tuning_points(self) -> list[Point]:
+        """The grid that every variant searches."""
+        return [_point(zip(self.tune, values, strict=True)) for values in product(*self.tune.values())]
+
+    def _points_of_axes(self) -> list[Point]:
+        if self.combine == "grid":
+            return [_point(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())]
+        if self.combine == "zip":
+            return [_point(zip(self.axes, values, strict=True)) for values in zip(*self.axes.values(), strict=True)]
+        alone = (_point([(axis, value)]) for axis, values in self.axes.items() for value in values)
+        return [Point("", {}), *alone]
+
+
+def _point(bindings: Iterator[tuple[str, Any]] | list[tuple[str, Any]]) -> Point:
+    chosen = dict(bindings)
+    return Point(", ".join(label(name, value) for name, value in chosen.items()), chosen)
+
+
+def label(binding: str, value: Any) -> str:
+    """A short name of a value: of a component the component's own."""
+    if binding.startswith("variant.") and isinstance(value, str):
+        return value
+    name = binding.rpartition(".")[2]
+    return f"{name}={'diameter' if name == 'K' and value is None else value}"

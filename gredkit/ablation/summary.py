@@ -1,0 +1,42 @@
+"""What the user reads when a study has ended."""
+
+import shlex
+from pathlib import Path
+
+from rich.console import Console
+from rich.markdown import Markdown
+
+from gredkit.ablation.invocation import Ended, Options
+from gredkit.ablation.screen import line
+from gredkit.registry import REPORTS
+from gredkit.reports.frame import trials_frame
+
+
+def summarise(ended: Ended, options: Options, reports: Path, console: Console) -> None:
+    """The table, what went wrong, where the report is, and the commands that go on from here."""
+    tracker = ended.tracker
+    results = trials_frame(tracker)
+    text = REPORTS["table"](results)
+    folder = reports / tracker.study
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "table.md").write_text(f"{text}\n")
+
+    def say(said: str) -> None:
+        console.print(said, highlight=False, markup=False, soft_wrap=True)
+
+    say("")
+    console.print(Markdown(text)) if console.is_terminal else say(text)
+    for one in ended.trials:
+        if one.state in ("failed", "diverged", "interrupted"):
+            say(line(one))
+    if ended.unsent:
+        say(f"MLflow does not know all of {ended.unsent} trials yet; the same command sends it")
+    if ended.interrupted or any(one.state == "interrupted" for one in ended.trials):
+        say(f"go on with: {options.command}")
+    say(f"report: {folder / 'table.md'}")
+    say(f"MLflow: {open_command(tracker.uri)}")
+
+
+def open_command(uri: str) -> str:
+    """The command that shows the runs, or the address where they are."""
+    return uri if uri.startswith("http") else f"mlflow ui --backend-store-uri {shlex.quote(uri)}"

@@ -1,0 +1,139 @@
+"""A trial: plain data, from which any process can train it."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+from gredkit import config
+from gredkit.ablation.identity import code_hash, data_hash, trial_id
+from gredkit.ablation.settings import TrialSettings
+from gredkit.ablation.source import Source
+from gredkit.composition import Composition
+from gredkit.data.hops import check_K
+from gredkit.data.objectives import Objective
+from gredkit.data.task import GraphSpec, Task
+from gredkit.nn.models.gred import count_parameters
+from gredkit.registry import DATASETS
+from gredkit.training.recipe import Recipe
+
+SAMPLE = 256  # graphs that are kept of a dataset, to estimate times
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training: which variant, on which data, with which seed, and how gin describes it.
+
+    `role` is 'final' for a trial that is compared and 'tune' for one that only chooses hyper-parameters. `axes`
+    has the values that make the variant. `id`, `settings` and what follows are filled in by `resolve`.
+    """
+
+    study: str
+    variant: str
+    dataset: str
+    seed: int
+    source: Source
+    entry: str | None = None  # of DATASETS
+    budget: str | None = None
+    point: tuple[str, ...] = ()  # the bindings of the variant
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    role: str = "final"
+    tuning: str = ""  # the point of the tuning grid
+    id: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    parameters: int = 0
+    metric: str = ""
+    larger_is_better: bool = True
+
+    def load(self) -> None:
+        """Let gin read what describes this trial."""
+        self.source.load(self.entry, self.budget, self.point)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Trial":
+        source = Source(**{key: tuple(value) for key, value in stored["source"].items()})
+        return cls(**{**stored, "source": source, "point": tuple(stored["point"])})
+
+
+@dataclass(frozen=True)
+class Described:
+    """What gin says of a trial, once its files are read."""
+
+    settings: TrialSettings
+    recipe: Recipe
+    composition: Composition
+
+    def flat(self, seed: int) -> dict[str, Any]:
+        """One entry a setting, named as in gin: what MLflow keeps, and what the id is made of."""
+        dataset = self.settings.dataset
+        named = {"dataset": dataset, "K": self.settings.K, "seed": seed}
+        named |= {f"datasets.{dataset}.{key}": v for key, v in config.settings(DATASETS, dataset).items()}
+        return named | self.composition.flat() | {f"fit.{key}": value for key, value in asdict(self.recipe).items()}
+
+
+def describe(spec: GraphSpec) -> Described:
+    """The trial that gin's bindings describe; every mistake that can be seen without training is raised."""
+    settings, recipe = config.read("trial"), config.read("fit")
+    check_K(settings.K)
+    recipe.resolve_device()
+    return Described(settings, recipe, config.composition(spec))
+
+
+@dataclass(frozen=True)
+class About:
+    """What a plan needs to know of a dataset, without its graphs."""
+
+    spec: GraphSpec
+    hash: str
+    objective: Objective
+    sizes: Mapping[str, int]
+    sample: tuple[Data, ...]
+
+
+def load_task() -> Task:
+    """The dataset of the trial that gin describes."""
+    return config.configured(DATASETS, config.read("trial").dataset)()
+
+
+def about_data() -> About:
+    """Of the dataset of the trial that gin describes; loaded once for equal settings."""
+    dataset = config.read("trial").dataset
+    return _about(dataset, repr(sorted(config.settings(DATASETS, dataset).items())))
+
+
+@functools.cache
+def _about(dataset: str, settings: str) -> About:
+    task = load_task()
+    train = task.splits["train"]
+    return About(
+        spec=task.spec,
+        hash=data_hash(task),
+        objective=task.objective,
+        sizes={split: len(indices) for split, indices in task.splits.items()},
+        sample=tuple(task.graphs[i] for i in list(train)[:SAMPLE]),
+    )
+
+
+def resolve(trial: Trial) -> Trial:
+    """Fill in what follows from the description: settings, parameters, metric and id."""
+    trial.load()
+    about = about_data()
+    described = describe(about.spec)
+    with torch.device("meta"):
+        model = described.composition.build(about.spec)
+    settings = described.flat(trial.seed)
+    return replace(
+        trial,
+        id=trial_id(settings, about.hash, code_hash(model, "gredkit.training.fit")),
+        settings=settings,
+        parameters=count_parameters(model),
+        metric=about.objective.metric.name,
+        larger_is_better=about.objective.metric.larger_is_better,
+    )

@@ -1,0 +1,125 @@
+"""The process that trains one trial. It writes to the trial's folder and never speaks to MLflow."""
+
+import errno
+import os
+import signal
+import sys
+import threading
+import traceback
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock, Timeout
+
+from gredkit import config
+from gredkit.ablation.folder import TrialFolder, write_json
+from gredkit.ablation.record import eigenvalues, environment, gin_text, write_eigenvalues
+from gredkit.ablation.trial import describe, load_task
+from gredkit.data.cache import prepare
+from gredkit.errors import UserError
+from gredkit.nn.models.gred import count_parameters
+from gredkit.nn.positional.base import PositionalEncoding
+from gredkit.registry import DATASETS
+from gredkit.saved import SavedModel, save
+from gredkit.training.checkpoint import CannotWrite
+from gredkit.training.fit import Diverged, EpochReport, Interrupted, Result, fit
+
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+WAIT = 10.0  # seconds for a process of an invocation that was killed to notice it
+
+
+def work(path: str, control: Connection, threads: int) -> None:
+    """Train the trial of a folder; tell the parent its state at the end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and decides
+    torch.set_num_threads(threads)
+    folder = TrialFolder(Path(path))
+    _print_to(folder.log)
+    stop = threading.Event()
+    threading.Thread(target=_listen, args=(control, stop), daemon=True).start()
+    try:
+        with FileLock(folder.lock, timeout=WAIT):
+            state, message = _attempt(folder, stop)
+            folder.append("ended", state=state, message=message)
+    except Timeout:
+        state, message = "elsewhere", "another process is training it"
+    except OSError as error:  # the disk is full, or gone
+        state, message = "interrupted", f"nothing can be written to {folder.path}: {error.strerror or error}"
+    control.send((state, message))
+
+
+def _attempt(folder: TrialFolder, stop: threading.Event) -> tuple[str, str]:
+    """How the training ended, and a sentence about it."""
+    try:
+        train(folder, stop)
+    except Diverged as error:
+        return "diverged", str(error)
+    except Interrupted as error:
+        return "interrupted", str(error)
+    except CannotWrite as error:
+        return "interrupted", str(error)
+    except UserError as error:
+        return "failed", str(error)
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK:
+            raise
+        (folder.artifacts / "error.txt").write_text(traceback.format_exc())
+        return "failed", f"{type(error).__name__}: {error}".splitlines()[0]
+    return "finished", ""
+
+
+def train(folder: TrialFolder, stop: threading.Event) -> Result:
+    """Build what gin describes, train it, and leave all that is tracked in the folder."""
+    trial = folder.trial()
+    trial.load()
+    task = load_task()
+    described = describe(task.spec)
+    torch.manual_seed(trial.seed)
+    model = described.composition.build(task.spec)
+    device = described.recipe.resolve_device()
+    start = eigenvalues(model)
+
+    (folder.artifacts / "config.gin").write_text(gin_text(trial.id, trial.study, trial.settings))
+    write_json(folder.artifacts / "environment.json", environment(str(device)))
+    write_eigenvalues(folder.artifacts / "eigenvalues.json", start=start)
+    notes = {f"notes.{name}": str(note) for name, note in task.notes.items()}
+    folder.append("started", pid=os.getpid(), device=str(device), parameters=count_parameters(model), notes=notes)
+
+    positional: PositionalEncoding = model.positional  # type: ignore[assignment]
+    graphs = prepare(task.graphs, described.settings.K, positional)
+    known = folder.last_epoch()
+
+    def on_epoch(report: EpochReport) -> None:
+        if report.epoch > known:  # an epoch that was lost with its checkpoint is trained, but not told, again
+            folder.append("epoch", **asdict(report))
+
+    result = fit(model, task, graphs, described.recipe, trial.seed, checkpoint=folder.checkpoint,
+                 on_epoch=on_epoch, should_stop=stop.is_set)  # fmt: skip
+    write_eigenvalues(folder.artifacts / "eigenvalues.json", start=start, end=eigenvalues(model))
+    about = SavedModel.of(task, described.composition, described.settings.K, described.settings.dataset,
+                          config.settings(DATASETS, described.settings.dataset), trial.source.modules,
+                          described.recipe.precision)  # fmt: skip
+    save(folder.artifacts / "model", model, about)
+    folder.append("result", **asdict(result))
+    return result
+
+
+def _listen(control: Connection, stop: threading.Event) -> None:
+    """The parent asks to stop after this epoch; its death ends this process at once, which harms nothing."""
+    try:
+        while True:
+            control.recv()
+            stop.set()
+    except (EOFError, OSError):
+        os._exit(1)
+
+
+def _print_to(log: Path) -> None:
+    """The terminal belongs to the parent's table."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    file: Any = log.open("a")
+    os.dup2(file.fileno(), 1)
+    os.dup2(file.fileno(), 2)

@@ -1,0 +1,79 @@
+"""Mistakes in gin files and bindings, as sentences with the nearest valid names."""
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
+
+from gredkit.errors import UserError
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`: did you mean …?`, or what there is."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else f"choose from {', '.join(known) or 'nothing'}"
+
+
+def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
+    """What gin complains about, in one sentence. `known` are the parameters of each configurable."""
+    said = " ".join(str(error).split())
+    where = re.search(r"In file \"([^\"]+)\", line (\d+)", said)
+    place = f"{where[1]}, line {where[2]}: " if where else ""
+    if found := re.search(r"No configurable matching (?:reference )?'@?([^'()]+)", said):
+        name = found[1]
+        return UserError(f"{place}gin knows no {name!r}: {nearest(name, _of_same_kind(name, known))}")
+    if found := re.search(r"Configurable '([^']+)' doesn't have a parameter named '([^']+)'", said):
+        owner = found[1].removeprefix("gredkit.")
+        return UserError(f"{place}{owner!r} has no parameter {found[2]!r}: {nearest(found[2], known.get(owner, ()))}")
+    if found := re.search(r"No bindings specified for '([^'/]+)/", said):
+        return UserError(f"the macro %{found[1]} is used but nowhere set: write {found[1]} = … in a file, or --set it")
+    if found := re.search(r"Unable to open file: (.+?)\. Searched", said):
+        return UserError(f"{place}{missing_file(found[1])}")
+    if found := re.search(r"Failed to parse token '([^']+)' \((.+)\)", said):
+        return UserError(f"{found[2]}: {found[1]!r} is no value: a word needs quotes, a macro a % before it")
+    if isinstance(error, ModuleNotFoundError):
+        return UserError(f"{place}there is no module {error.name!r} to import")
+    return UserError(f"gin: {said}")
+
+
+def missing_file(path: str, roots: Iterable[Path] = (Path(),)) -> str:
+    """The sentence about a gin file that is not there, with those that are."""
+    folder = Path(path).parent
+    there = {str(folder / file.name) for root in roots for file in (root / folder).glob("*.gin")}
+    hint = nearest(path, there) if there else f"there is none at all in {folder.as_posix()!r}"
+    return f"there is no gin file {path!r}: {hint}"
+
+
+def unknown_macros(text: str, knobs: Iterable[str]) -> None:
+    """A macro that nothing uses is a misspelt one. `text` is all that gin has read."""
+    defined = re.findall(r"^([A-Za-z_]\w*) = ", text, re.MULTILINE)
+    used = {*knobs, *re.findall(r"%(\w+)", text)}
+    for name in defined:
+        if name not in used:
+            raise UserError(f"nothing uses the macro {name!r}: {nearest(name, used)}")
+
+
+def check_types(owner: str, component: Callable[..., Any], values: Mapping[str, Any]) -> None:
+    """Whether values have the types that a component declares for them."""
+    try:
+        declared = get_type_hints(component.__init__ if inspect.isclass(component) else component)
+    except (NameError, TypeError):  # a user's own annotation that only a type checker can read
+        return
+    for name, value in values.items():
+        try:
+            check_type(value, declared.get(name, Any), collection_check_strategy=CollectionCheckStrategy.ALL_ITEMS)
+        except TypeCheckError:
+            wanted = re.sub(r"<class '(?:\w+\.)*(\w+)'>|(?:\w+\.)+(\w+)", r"\1\2", str(declared[name]))
+            raise UserError(f"{owner}.{name} cannot be {value!r}: it is declared as {wanted}") from None
+
+
+def _of_same_kind(name: str, known: Iterable[str]) -> list[str]:
+    """Of `encoders.lsmt` the encoders; of a single word the single words, of which there are few."""
+    kind = name.rpartition(".")[0]
+    same = [other for other in known if other.rpartition(".")[0] == kind]
+    return same or list(known)
