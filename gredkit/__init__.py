@@ -6,6 +6,7 @@ from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.layer import GREDLayer
 from gredkit.nn.models.gred import GRED, count_parameters
 from gredkit.nn.scan import linear_scan
+from gredkit.saved import load
 
 __all__ = [
     "GRED",
@@ -17,5 +18,6 @@ __all__ = [
     "add_hops_to_all",
     "count_parameters",
     "linear_scan",
+    "load",
 ]
 __version__ = "0.1.0"

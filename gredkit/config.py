@@ -5,7 +5,7 @@ Everything here reads gin's bindings; everything built by hand, from the classes
 
 import importlib.util  # noqa: F401  gin uses it without importing it
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -74,14 +74,25 @@ def expose() -> None:
 def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
     """Read gin files, then single bindings, in place of what was read before; a mistake is a `UserError`."""
     expose()
-    logging.getLogger("absl").setLevel(logging.ERROR)  # gin calls a file not found that it then finds
     gin.clear_config()
     gin.parse_config(KNOBS)
+    paths = [find(file) for file in files]
+    heard = logging.root.manager.disable
+    logging.disable(logging.ERROR)  # gin calls a file not found that it then finds
     try:
-        gin.parse_config_files_and_bindings([find(file) for file in files], list(bindings))
+        included = gin.parse_config_files_and_bindings(paths, list(bindings))
     except (ValueError, SyntaxError, OSError, ImportError) as error:
-        raise error if isinstance(error, UserError) else explain(error, _parameters()) from error
-    unknown_macros(gin.config_str(), KNOB_NAMES)
+        raise explain(error, _parameters(), ROOTS) from error
+    finally:
+        logging.disable(heard)
+    unknown_macros(gin.config_str(), _texts(included), KNOB_NAMES)
+
+
+def _texts(files: Iterable[Any]) -> Iterator[str]:
+    """What stands in files and in those that they include."""
+    for file in files:
+        yield Path(find(file.filename)).read_text()
+        yield from _texts(file.includes)
 
 
 def find(file: str) -> str:
@@ -97,7 +108,7 @@ def bound(selector: str, component: Callable[..., Any]) -> dict[str, Any]:
     try:
         values = gin.get_bindings(selector)
     except ValueError as error:
-        raise explain(error, _parameters()) from error
+        raise explain(error, _parameters(), ROOTS) from error
     check_types(selector, component, values)
     return values
 

@@ -1,11 +1,17 @@
 """Errors that a user can cause, and how a command ends on one of them."""
 
 import sys
+import textwrap
 from collections.abc import Callable
 
 
 class UserError(ValueError):
     """Something the user can mend: one plain sentence that says what to do."""
+
+
+def cause(error: Exception) -> str:
+    """What another library says, short enough to stand in a sentence."""
+    return textwrap.shorten(str(error), 200, placeholder=" …")
 
 
 def command(main: Callable[[], None]) -> None:

@@ -19,8 +19,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else f"choose from {', '.join(known) or 'nothing'}"
 
 
-def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
-    """What gin complains about, in one sentence. `known` are the parameters of each configurable."""
+def explain(error: Exception, known: Mapping[str, Iterable[str]], roots: Iterable[Path]) -> UserError:
+    """What gin complains about, in one sentence.
+
+    `known` are the parameters of each configurable, `roots` the folders in which gin files are looked for.
+    """
     said = " ".join(str(error).split())
     where = re.search(r"In file \"([^\"]+)\", line (\d+)", said)
     place = f"{where[1]}, line {where[2]}: " if where else ""
@@ -33,7 +36,7 @@ def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
     if found := re.search(r"No bindings specified for '([^'/]+)/", said):
         return UserError(f"the macro %{found[1]} is used but nowhere set: write {found[1]} = … in a file, or --set it")
     if found := re.search(r"Unable to open file: (.+?)\. Searched", said):
-        return UserError(f"{place}{missing_file(found[1])}")
+        return UserError(f"{place}{missing_file(found[1], roots)}")
     if found := re.search(r"Failed to parse token '([^']+)' \((.+)\)", said):
         return UserError(f"{found[2]}: {found[1]!r} is no value: a word needs quotes, a macro a % before it")
     if isinstance(error, ModuleNotFoundError):
@@ -41,7 +44,7 @@ def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
     return UserError(f"gin: {said}")
 
 
-def missing_file(path: str, roots: Iterable[Path] = (Path(),)) -> str:
+def missing_file(path: str, roots: Iterable[Path]) -> str:
     """The sentence about a gin file that is not there, with those that are."""
     folder = Path(path).parent
     there = {str(folder / file.name) for root in roots for file in (root / folder).glob("*.gin")}
@@ -49,11 +52,10 @@ def missing_file(path: str, roots: Iterable[Path] = (Path(),)) -> str:
     return f"there is no gin file {path!r}: {hint}"
 
 
-def unknown_macros(text: str, knobs: Iterable[str]) -> None:
-    """A macro that nothing uses is a misspelt one. `text` is all that gin has read."""
-    defined = re.findall(r"^([A-Za-z_]\w*) = ", text, re.MULTILINE)
-    used = {*knobs, *re.findall(r"%(\w+)", text)}
-    for name in defined:
+def unknown_macros(config: str, texts: Iterable[str], knobs: Iterable[str]) -> None:
+    """A macro that is no knob and that no text uses is a misspelt one. `config` is what gin made of the texts."""
+    used = {*knobs, *(name for text in (config, *texts) for name in re.findall(r"%(\w+)", text))}
+    for name in re.findall(r"^([A-Za-z_]\w*) = ", config, re.MULTILINE):
         if name not in used:
             raise UserError(f"nothing uses the macro {name!r}: {nearest(name, used)}")
 

@@ -56,9 +56,9 @@ def test_the_same_name_in_two_kinds_is_two_components():
 def test_mistakes_are_sentences(tmp_path):
     with pytest.raises(UserError, match="there is no gin file"):
         config.load([str(tmp_path / "missing.gin")])
-    with pytest.raises(UserError, match=r"gin: .*nothing"):
+    with pytest.raises(UserError, match="gin knows no 'nothing'"):
         config.load([], ["nothing.at_all = 1"])
-    with pytest.raises(UserError, match=r"gin: .*colour"):
+    with pytest.raises(UserError, match="no parameter 'colour'"):
         config.load([], ["encoders.lru.colour = 1"])
     config.load([], ["variant.encoder = 'lsmt'"])
     with pytest.raises(UserError, match="did you mean 'lstm'"):

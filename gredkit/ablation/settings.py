@@ -81,8 +81,9 @@ class Study:
     def _points_of_axes(self) -> list[Point]:
         if self.combine == "grid":
             return [_point(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())]
-        if self.combine == "zip":
+        if self.combine == "zip" and self.axes:
             return [_point(zip(self.axes, values, strict=True)) for values in zip(*self.axes.values(), strict=True)]
+        # One at a time; without axes that is what the files say.
         alone = (_point([(axis, value)]) for axis, values in self.axes.items() for value in values)
         return [Point("", {}), *alone]
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gredkit.data.own import mistakes
+from gredkit.data.table_features import Features
 from gredkit.data.tables import Problems, Sentence, Table, read_csv
 from gredkit.errors import UserError
 
@@ -88,11 +89,10 @@ class GraphTables:
     def _graph_of_node(self) -> np.ndarray:
         return pd.Index(self.rows("graphs")["graph"]).get_indexer(self.rows("nodes")["graph"])
 
-    def graphs(self, x: Tensor, edge_attr: Tensor | None, y: Tensor, level: str) -> list[Data]:
+    def graphs(self, nodes: Features, edges: Features, y: Tensor | None = None, level: str = "graph") -> list[Data]:
         """One `Data` a graph, in the order of the graphs' rows; an edge that is given one way is there both ways.
 
-        Shape: x [nodes, ...], edge_attr [edges, ...], y [graphs, ...] or for level 'node' [nodes, ...], each in
-        the order of its table
+        Shape: y [graphs, ...] or for level 'node' [nodes, ...], in the order of the table
         """
         graph, count = self._graph_of_node(), len(self.rows("graphs"))
         place = np.empty(len(graph), np.int64)  # of a node in its graph
@@ -104,20 +104,23 @@ class GraphTables:
         row = np.concatenate([np.arange(len(source)), np.flatnonzero(one_way)])
         source, target = np.concatenate([source, target[one_way]]), np.concatenate([target, source[one_way]])
         order = np.argsort(graph[source], kind="stable")
-        edges = np.bincount(graph[source], minlength=count).tolist()
+        sizes = np.bincount(graph[source], minlength=count).tolist()
         edge_index = torch.from_numpy(np.stack([place[source], place[target]])[:, order])
 
-        parts = {"x": self.by_graph(x), "edge_index": edge_index.split(edges, 1)}
-        parts["y"] = self.by_graph(y) if level == "node" else y.split(1)
-        if edge_attr is not None:
-            parts["edge_attr"] = edge_attr[row[order]].split(edges)
+        parts = {"x": self.by_graph(nodes.read(self.rows("nodes"))), "edge_index": edge_index.split(sizes, 1)}
+        if y is not None:
+            parts["y"] = self.by_graph(y) if level == "node" else y.split(1)
+        if edges.sizes:
+            parts["edge_attr"] = edges.read(self.rows("edges"))[row[order]].split(sizes)
         # Copies: a view would take the tensor of all graphs along when it is saved.
         return [Data(**{key: part[i].clone() for key, part in parts.items()}) for i in range(count)]
 
 
-def read_folder(path: str | Path, on_error: str) -> GraphTables:
-    """The graphs of a folder, as CSV files or as one Parquet file."""
-    problems = Problems(on_error)
+def read_folder(path: str | Path, problems: Problems, all_files: bool = True) -> GraphTables:
+    """The graphs of a folder, as CSV files or as one Parquet file.
+
+    Unless `all_files` are needed, graphs.csv may be missing: the graphs are then those that nodes.csv names.
+    """
     folder = Path(path).expanduser()
     if path == "":
         raise UserError(f"which folder of graphs? set datasets.graph_folder.path; {EXPECTED}")
@@ -128,9 +131,15 @@ def read_folder(path: str | Path, on_error: str) -> GraphTables:
         raise UserError(f"{folder} holds both graphs.parquet and CSV files: leave only one of the two")
     if parquet.is_file():
         return GraphTables(_read_parquet(parquet), problems)
-    if missing := [file.name for file in csv if not file.is_file()]:
+    missing = [file.name for file in csv if not file.is_file()]
+    if missing and (all_files or missing != ["graphs.csv"]):
         raise UserError(f"there is no {missing[0]} in {folder}: {EXPECTED}")
-    return GraphTables({name: read_csv(file) for name, file in zip(IDS, csv, strict=True)}, problems)
+    tables = {name: read_csv(file) for name, file in zip(IDS, csv, strict=True) if file.name not in missing}
+    if missing:
+        tables["nodes"].require(["graph"])
+        named = tables["nodes"].rows[["graph"]]
+        tables["graphs"] = replace(tables["nodes"], rows=named.dropna().drop_duplicates(), torn={})
+    return GraphTables(tables, problems)
 
 
 def _read_parquet(path: Path) -> dict[str, Table]:

@@ -31,6 +31,7 @@ class Objective:
 
     loss: Callable[[Tensor, Tensor], Tensor]
     metric: Metric
+    kind: str = "regression"  # one of LOSSES: what the outputs mean; numbers, unless said otherwise
 
 
 def objective(task: str, metric: str | None = None) -> Objective:
@@ -41,7 +42,7 @@ def objective(task: str, metric: str | None = None) -> Objective:
     name = metric or usual
     if name not in METRICS:
         raise UserError(f"unknown metric {name!r}: choose from {', '.join(METRICS)}")
-    return Objective(loss, METRICS[name])
+    return Objective(loss, METRICS[name], task)
 
 
 def mean_absolute_loss(outputs: Tensor, targets: Tensor) -> Tensor:

@@ -8,16 +8,14 @@ import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from gredkit.data.objectives import IGNORED
 from gredkit.data.tables import Sentence
-from gredkit.data.task import SPLITS, Columns
+from gredkit.data.task import SPLITS
 from gredkit.errors import UserError
 
 CLASSES = ("classification", "balanced_classification")  # tasks whose target is one class
 CATEGORIES = 1_000_000  # an embedding of more rows is a mistake
-ONE_HOT = 1000  # and so are more columns
 EXACT = 2**53  # whole numbers below it are what they are in float64
 
 
@@ -87,40 +85,8 @@ def mistakes(rows: pd.DataFrame, column: str, kind: str) -> tuple[np.ndarray, Se
     return ~expected.fits(rows[column]), sentence
 
 
-def feature_kinds(rows: pd.DataFrame) -> dict[str, str]:
-    """The feature columns: `x_*` hold numbers and come first, `cat_*` hold categories."""
-    dense = {column: "number" for column in rows if column.startswith("x_")}
-    return dense | {column: "category" for column in rows if column.startswith("cat_")}
-
-
-def read_features(rows: pd.DataFrame) -> tuple[Tensor, Columns, tuple[str, ...]]:
-    """The feature columns of checked rows, what they are, and their names.
-
-    Categories alone stay categories, numbers alone stay numbers; beside numbers each category becomes a
-    column of its own, 0 or 1. Without feature columns every row carries the same symbol.
-    Shape: -> [rows, columns], integers or float32
-    """
-    kinds = feature_kinds(rows)
-    dense = [column for column, kind in kinds.items() if kind == "number"]
-    categorical = [column for column, kind in kinds.items() if kind == "category"]
-    if not kinds:
-        return torch.zeros(len(rows), 1, dtype=torch.long), (1,), ()
-    category = _stacked(rows, categorical, torch.long)
-    sizes = tuple(int(column.max()) + 1 if len(column) else 1 for column in category.T)
-    if not dense:
-        return category, sizes, tuple(categorical)
-    if sum(sizes) > ONE_HOT:
-        raise UserError(
-            f"{', '.join(categorical)} stand beside numbers and would become {sum(sizes)} columns of 0 and 1: "
-            f"use fewer categories, or only cat_* or only x_* columns"
-        )
-    one_hot = [F.one_hot(column, size).float() for column, size in zip(category.T, sizes, strict=True)]
-    x = torch.cat([_stacked(rows, dense, torch.float), *one_hot], 1)
-    names = [f"{column}={i}" for column, size in zip(categorical, sizes, strict=True) for i in range(size)]
-    return x, x.shape[1], (*dense, *names)
-
-
-def _stacked(rows: pd.DataFrame, columns: Sequence[str], dtype: torch.dtype) -> Tensor:
+def stacked(rows: pd.DataFrame, columns: Sequence[str], dtype: torch.dtype) -> Tensor:
+    """Checked columns side by side. Shape: -> [rows, columns]"""
     values = [numbers(rows[column]) for column in columns]
     return torch.from_numpy(np.stack(values, 1) if values else np.empty((len(rows), 0))).to(dtype)
 
@@ -151,7 +117,7 @@ def one_class_column(columns: Sequence[str], task: str, file: str) -> None:
 def read_targets(rows: pd.DataFrame, columns: Sequence[str], task: str, asked: np.ndarray | None = None) -> Targets:
     """The targets of checked rows; classes are numbered in sorted order. Rows that are not `asked` have none."""
     if task not in CLASSES:
-        return Targets(_stacked(rows, columns, torch.float), len(columns))
+        return Targets(stacked(rows, columns, torch.float), len(columns))
     cells = rows[columns[0]]
     asked = np.ones(len(rows), bool) if asked is None else asked
     value = numbers(cells)

@@ -56,10 +56,10 @@ class Table:
 class Problems:
     """What is wrong with a user's rows: the first mistake raises, or those that have one are left out."""
 
-    def __init__(self, on_error: str):
+    def __init__(self, on_error: str, skipped_by: str = "on_error='skip'"):
         if on_error not in ON_ERROR:
             raise UserError(f"on_error is one of {', '.join(ON_ERROR)}, not {on_error!r}")
-        self.raises = on_error == "raise"
+        self.raises, self.skipped_by = on_error == "raise", skipped_by
         self.left_out = 0
         self.reasons: list[str] = []
 
@@ -69,7 +69,7 @@ class Problems:
         for i in places[: 1 if self.raises else max(FEW - len(self.reasons), 0)]:
             reason = f"{table.place(table.rows.index[i])}: {sentence(table.rows.iloc[i])}"
             if self.raises:
-                raise UserError(f"{reason} (on_error='skip' goes on without it)")
+                raise UserError(f"{reason} ({self.skipped_by} goes on without it)")
             self.reasons.append(reason)
         return len(places) > 0
 

@@ -33,7 +33,8 @@ class Task:
     """Graphs with `x`, `edge_index`, `y` (and `edge_attr`), which of them train, and what counts as good.
 
     `splits` lists the graphs of `train`, `validation` and `test`. `notes` says what a reader of the results
-    should know (which folds, what was left out); it is tracked with every run.
+    should know (which folds, what was left out); it is tracked with every run. `reading` says how tables or
+    SMILES become such graphs, for `gredkit.data.unlabelled`; it is stored with every trained model.
     Shape: y of a graph [1, targets] for regression and several labels, [1] for classes; [nodes] for level 'node'
     """
 
@@ -43,6 +44,7 @@ class Task:
     splits: Mapping[str, Sequence[int]]
     objective: Objective
     notes: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)  # as JSON keeps it
 
     def part(self, split: str) -> list[Data]:
         """The graphs of a split."""

@@ -1,65 +1,192 @@
 """Train a model on a task, choose by validation, test once."""
 
-from copy import deepcopy
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import nn
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
-from gredkit.data.cache import prepare
 from gredkit.data.task import SPLITS, Task
 from gredkit.errors import UserError
-from gredkit.nn.positional.base import PositionalEncoding
+from gredkit.training import checkpoint as checkpoints
+from gredkit.training.device import autocast, peak_mb, reset_peak
+from gredkit.training.evaluation import Evaluation, NotFinite, at_least_single, batches, evaluate
+from gredkit.training.optimiser import set_rate
+from gredkit.training.recipe import Recipe
+from gredkit.training.schedule import factor
+from gredkit.training.seeds import mixed, seed_all
+from gredkit.training.state import State, identity
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """What one epoch did; epochs count from 0."""
+
+    epoch: int
+    train_loss: float  # the mean of its steps
+    validation_loss: float
+    validation: float  # the metric
+    learning_rate: float  # of its last step
+    seconds: float  # training and validation
+    samples_per_second: float  # graphs, in training alone
+    peak_mb: float  # of the GPU, or else of the process
+    is_best: bool
 
 
 @dataclass(frozen=True)
 class Result:
-    """The metric at the best validation epoch."""
+    """The metric at the best validation epoch, and where training ended."""
 
     epoch: int
     validation: float
     test: float
+    test_loss: float
+    final_epoch: int
+    final_validation: float
+    final_train_loss: float
+    seconds: float  # of all epochs, those before an interruption included
+
+
+class Interrupted(Exception):
+    """Training was asked to stop after an epoch; the checkpoint has it."""
+
+    def __init__(self, epoch: int):
+        super().__init__(epoch)
+        self.epoch = epoch
+
+    def __str__(self) -> str:
+        return f"training was stopped after epoch {self.epoch}: run the same command again to go on"
+
+
+class Diverged(Exception):
+    """Training left the numbers that can be counted with."""
+
+    def __init__(self, epoch: int, learning_rate: float, what: str):
+        super().__init__(epoch, learning_rate, what)
+        self.epoch, self.learning_rate, self.what = epoch, learning_rate, what
+
+    def __str__(self) -> str:
+        return (
+            f"training diverged in epoch {self.epoch}: {self.what} is not finite; "
+            f"use a learning rate below {self.learning_rate:g}"
+        )
 
 
 def fit(
     model: nn.Module,
     task: Task,
+    graphs: Sequence[Data],
+    recipe: Recipe,
     seed: int,
-    K: int | None = None,
-    epochs: int = 20,
-    batch_size: int = 32,
-    learning_rate: float = 1e-3,
-    weight_decay: float = 0.1,
+    *,
+    checkpoint: Path | None = None,
+    on_epoch: Callable[[EpochReport], object] | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> Result:
-    """Minimise the task's loss; the epoch that validates best is the one that is tested."""
-    if epochs < 1:
-        raise UserError(f"training takes at least one epoch, not {epochs}")
-    torch.manual_seed(seed)
-    positional: PositionalEncoding = model.positional  # type: ignore[assignment]
-    graphs = prepare(task.graphs, K, positional)
-    train, validation, test = ([graphs[i] for i in task.splits[split]] for split in SPLITS)
-    batches = DataLoader(train, batch_size, shuffle=True, drop_last=len(train) > batch_size)  # as published
-    optimiser = torch.optim.AdamW(model.parameters(), learning_rate, weight_decay=weight_decay)
-    best, best_weights = None, {}
-    for epoch in range(epochs):
-        model.train()
-        for batch in batches:
-            optimiser.zero_grad()
-            task.objective.loss(model(batch), batch.y).backward()
-            optimiser.step()
-        score = evaluate(model, validation, task, batch_size)
-        if best is None or task.objective.metric.is_better(score, than=best[1]):
-            best, best_weights = (epoch, score), deepcopy(model.state_dict())
-    assert best is not None
-    model.load_state_dict(best_weights)
-    return Result(*best, test=evaluate(model, test, task, batch_size))
+    """Minimise the task's loss; the epoch that validates best is the one that is tested, and stays in the model.
+
+    `graphs` are all those of the task, prepared. If there is a `checkpoint`, training goes on after its last
+    epoch. Every epoch begins by seeding all generators from (seed, epoch), so nothing random is carried from
+    one to the next: on a CPU an interrupted training ends in the same numbers, bit for bit, as one that was
+    not. An epoch that was lost with its checkpoint is run, and reported to `on_epoch`, again.
+    """
+    train, validation, test = _parts(task, graphs)
+    device = recipe.resolve_device()
+    reset_peak(device)
+    state = State(model.to(device), recipe, device, identity(task, recipe, seed))
+    if checkpoint is not None and (found := checkpoints.load(checkpoint)) is not None:
+        state.resume(found)
+    network: nn.Module = torch.compile(model, dynamic=True) if recipe.compile else model  # type: ignore[assignment]
+
+    def examine(part: Sequence[Data], epoch: int, name: str) -> Evaluation:
+        try:
+            return evaluate(network, part, task, recipe.batch_size, device, recipe.precision)
+        except NotFinite as error:
+            raise Diverged(epoch, recipe.learning_rate, f"an output in {name}") from error
+
+    saved = time.monotonic()
+    while not state.is_over:
+        epoch, begin = state.progress.epoch + 1, time.perf_counter()
+        seed_all(mixed(seed, epoch))
+        loader = _shuffled(train, recipe.batch_size, mixed(seed, epoch, "order"), device)
+        train_loss, rate = _train(network, state, loader, task, device)
+        trained = time.perf_counter()
+        if not math.isfinite(train_loss):
+            raise Diverged(epoch, recipe.learning_rate, "the training loss")
+        loss, score = examine(validation, epoch, "validation")
+        seconds = time.perf_counter() - begin
+        is_best = state.finish_epoch(task.objective.metric, train_loss, score, len(loader), seconds)
+        if on_epoch is not None:
+            speed = len(loader) * min(recipe.batch_size, len(train)) / (trained - begin)
+            on_epoch(EpochReport(epoch, train_loss, loss, score, rate, seconds, speed, peak_mb(device), is_best))
+        stopped = should_stop is not None and should_stop()
+        due = time.monotonic() - saved >= recipe.checkpoint_seconds
+        if checkpoint is not None and (due or stopped or state.is_over):
+            checkpoints.save(checkpoint, state.checkpoint())
+            saved = time.monotonic()
+        if stopped:
+            raise Interrupted(epoch)
+
+    progress = state.progress
+    model.load_state_dict(state.best)
+    seed_all(mixed(seed, "test"))
+    tested = examine(test, progress.best_epoch, "test")
+    return Result(
+        epoch=progress.best_epoch,
+        validation=progress.best_validation,
+        test=tested.score,
+        test_loss=tested.loss,
+        final_epoch=progress.epoch,
+        final_validation=progress.validation,
+        final_train_loss=progress.train_loss,
+        seconds=progress.seconds,
+    )
 
 
-@torch.no_grad()
-def evaluate(model: nn.Module, graphs: list[Data], task: Task, batch_size: int) -> float:
-    """The task's metric over all graphs."""
-    model.eval()
-    answers = [(model(batch), batch.y) for batch in DataLoader(graphs, batch_size)]
-    return task.objective.metric.score(torch.cat([a for a, _ in answers]), torch.cat([y for _, y in answers]))
+def _train(
+    network: nn.Module, state: State, loader: DataLoader, task: Task, device: torch.device
+) -> tuple[float, float]:
+    """Run one epoch; returns its mean loss, for which alone it waits for the device, and its last learning rate."""
+    recipe, optimiser, scaler = state.recipe, state.optimiser, state.scaler
+    rate, total = 0.0, torch.zeros((), device=device)
+    network.train()
+    for step, batch in enumerate(batches(loader, device), state.progress.steps):
+        rate = recipe.learning_rate * factor(step, recipe.epochs * len(loader), recipe.warmup)
+        set_rate(optimiser, rate)
+        optimiser.zero_grad()
+        with autocast(device, recipe.precision):
+            loss = task.objective.loss(at_least_single(network(batch)), batch.y)
+        scaler.scale(loss).backward()
+        if recipe.clip_norm is not None:
+            scaler.unscale_(optimiser)
+            nn.utils.clip_grad_norm_(network.parameters(), recipe.clip_norm)
+        scaler.step(optimiser)
+        scaler.update()
+        total += loss.detach()
+    return (total / len(loader)).item(), rate
+
+
+def _shuffled(graphs: Sequence[Data], batch_size: int, seed: int, device: torch.device) -> DataLoader:
+    return DataLoader(
+        graphs,
+        batch_size,
+        shuffle=True,
+        drop_last=len(graphs) > batch_size,  # as published
+        generator=torch.Generator().manual_seed(seed),
+        pin_memory=device.type == "cuda",
+    )
+
+
+def _parts(task: Task, graphs: Sequence[Data]) -> list[list[Data]]:
+    """The prepared graphs of each split."""
+    if len(graphs) != len(task.graphs):
+        raise UserError(f"{task.name} has {len(task.graphs)} graphs, but {len(graphs)} prepared ones: prepare them all")
+    for split in SPLITS:
+        if not task.splits.get(split):
+            raise UserError(f"{task.name} has no graphs in its {split} split: give it at least one")
+    return [[graphs[i] for i in task.splits[split]] for split in SPLITS]

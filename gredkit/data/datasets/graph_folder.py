@@ -6,14 +6,10 @@ from torch_geometric.data import Data
 
 from gredkit.data.graph_tables import IDS, GraphTables, read_folder
 from gredkit.data.objectives import objective
-from gredkit.data.own import (
-    feature_kinds,
-    one_class_column,
-    read_features,
-    read_targets,
-    target_kind,
-)
+from gredkit.data.own import one_class_column, read_targets, target_kind
 from gredkit.data.splits import Splits, drawn_split, given_split, split_nodes
+from gredkit.data.table_features import Features, feature_kinds
+from gredkit.data.tables import Problems
 from gredkit.data.task import LEVELS, SPLITS, GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
@@ -44,7 +40,7 @@ def graph_folder(
     goal = objective(task, metric)
     if level not in LEVELS:
         raise UserError(f"level is one of {', '.join(LEVELS)}, not {level!r}")
-    tables = read_folder(path, on_error)
+    tables = read_folder(path, Problems(on_error))
     answering = "nodes" if level == "node" else "graphs"
     columns = [column for column in tables.rows(answering) if column == "y" or column.startswith("y_")]
     if not columns:
@@ -54,23 +50,29 @@ def graph_folder(
 
     name = Path(path).resolve().name
     left_out = tables.problems.notes(name, len(tables.rows("graphs")), "graphs")
-    x, node_columns, node_names = read_features(tables.rows("nodes"))
-    edge_attr, edge_columns, edge_names = read_features(tables.rows("edges"))
+    nodes, edges = Features.of(tables.rows("nodes")), Features.of(tables.rows("edges"))
     targets = read_targets(tables.rows(answering), columns, task, _asked(tables, answering))
-    graphs = tables.graphs(x, edge_attr if edge_names else None, targets.y, level)
+    graphs = tables.graphs(nodes, edges, targets.y, level)
     graphs, splits, drawn = _split(tables, graphs, task, level, seed)
 
-    notes = {"split": drawn, "node_columns": node_names, "edge_columns": edge_names, "class_names": targets.classes}
-    notes["ignored_columns"] = _ignored(tables, answering, columns)
+    notes = {
+        "split": drawn,
+        "node_columns": nodes.names,
+        "edge_columns": edges.names,
+        "target_columns": tuple(columns),
+        "class_names": targets.classes,
+        "ignored_columns": _ignored(tables, answering, columns),
+    }
     return Task(
         name=name,
         spec=GraphSpec(
-            nodes=node_columns, outputs=targets.outputs, edges=edge_columns if edge_names else None, level=level
+            nodes=nodes.columns, outputs=targets.outputs, edges=edges.columns if edges.sizes else None, level=level
         ),
         graphs=graphs,
         splits=splits,
         objective=goal,
         notes={key: note for key, note in notes.items() if note} | left_out,
+        reading={"nodes": nodes.sizes, "edges": edges.sizes},
     )
 
 

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 
 from torch import Tensor
 from torch_geometric.data import Data
@@ -51,7 +52,8 @@ def lrgb(name: str = "peptides-func", metric: str | None = None, root: str | Non
         raise UserError(f"there is no dataset {name!r} in the Long Range Graph Benchmark: choose {', '.join(SPECS)}")
     task, usual = OBJECTIVES[name]
     ranked = objective(task, metric or usual)
-    return split_task(name.replace("-", "_"), _benchmark(name), root, SPECS[name], ranked, _columns)
+    made = split_task(name.replace("-", "_"), _benchmark(name), root, SPECS[name], ranked, _columns)
+    return replace(made, reading={"smiles": "ogb"}) if SPECS[name].nodes == ATOM else made
 
 
 def _benchmark(name: str) -> Benchmark:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 COMMON = 20  # atoms that a type has at least
 POOLED = 0  # the number of all other types
 BONDS = 4  # single, double and triple are 1..3, as in ZINC
+Structure = tuple[list[str], np.ndarray, np.ndarray]
 
 
 @DATASETS.register("molecules")
@@ -42,23 +44,32 @@ def molecules(lines: int | None = None, train: float = 0.8, validation: float = 
         made = [_structure(molecule) for molecule in read]
     count = Counter(kind for kinds, _, _ in made for kind in kinds)
     common = sorted((kind for kind in count if count[kind] >= COMMON), key=lambda kind: (-count[kind], kind))
-    number = {kind: i for i, kind in enumerate(common, POOLED + 1)}
-
-    def graph(kinds: list[str], ends: np.ndarray, bonds: np.ndarray, y: float) -> Data:
-        return Data(
-            x=torch.tensor([[number.get(kind, POOLED)] for kind in kinds]),
-            edge_index=torch.from_numpy(np.concatenate([ends, ends[::-1]], 1)),
-            edge_attr=torch.from_numpy(np.concatenate([bonds, bonds])),
-            y=torch.tensor([[y]], dtype=torch.float),
-        )
-
+    graphs = [_graph(structure, common) for structure in made]
+    for graph, y in zip(graphs, target.tolist(), strict=True):
+        graph.y = torch.tensor([[y]], dtype=torch.float)
     return Task(
         name="molecules",
         spec=GraphSpec(nodes=(len(common) + 1,), edges=(BONDS,), outputs=1),
-        graphs=[graph(*structure, y) for structure, y in zip(made, target.tolist(), strict=True)],
+        graphs=graphs,
         splits=seeded_split(len(made), seed, train=train, validation=validation),
         objective=objective("regression"),
         notes=notes,
+        reading={"smiles": "atom_types", "types": common},
+    )
+
+
+def typed_graph(molecule: Mol, types: Sequence[str]) -> Data:
+    """A molecule whose atoms have the numbers of their types, from 1; a type that is not there has number 0."""
+    return _graph(_structure(molecule), types)
+
+
+def _graph(structure: Structure, types: Sequence[str]) -> Data:
+    kinds, ends, bonds = structure
+    number = {kind: i for i, kind in enumerate(types, POOLED + 1)}
+    return Data(
+        x=torch.tensor([[number.get(kind, POOLED)] for kind in kinds]),
+        edge_index=torch.from_numpy(np.concatenate([ends, ends[::-1]], 1)),
+        edge_attr=torch.from_numpy(np.concatenate([bonds, bonds])),
     )
 
 
@@ -95,7 +106,7 @@ def standardised(columns: np.ndarray) -> np.ndarray:
     return (columns - columns.mean(0)) / np.where(deviation > 0, deviation, 1)
 
 
-def _structure(molecule: Mol) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _structure(molecule: Mol) -> Structure:
     """Shape: -> atom types [atoms], ends of the bonds [2, bonds], bond types [bonds]"""
     from rdkit import Chem
 

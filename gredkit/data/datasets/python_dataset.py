@@ -53,6 +53,12 @@ def python_dataset(
     return Task(name, spec, graphs, splits, goal, notes={"target": target, "split": drawn})
 
 
+def graphs_of(target: str) -> list[Data]:
+    """The graphs that a function or class gives, whatever else it says of them."""
+    given = _called(_found(target), target, {})
+    return list(given.graphs) if isinstance(given, Task) else _graphs_and_splits(given, target)[0]
+
+
 def _found(target: str) -> Callable[..., Any]:
     """What a dotted path names."""
     module_name, _, name = target.partition(":") if ":" in target else target.rpartition(".")

@@ -1,16 +1,12 @@
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-from torch_geometric.data import Data
-
-from gredkit.data.molecule import ATOM, BOND, molecule_graph, parse_smiles
+from gredkit.data.molecule import ATOM, BOND, molecule_graph
 from gredkit.data.objectives import objective
-from gredkit.data.own import mistakes, one_class_column, read_targets, target_kind
+from gredkit.data.own import one_class_column, read_targets, target_kind
+from gredkit.data.smiles import read_smiles
 from gredkit.data.splits import drawn_split, given_split
-from gredkit.data.tables import Problems, Sentence, Table, read_csv
+from gredkit.data.tables import Problems, read_csv
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
@@ -44,21 +40,10 @@ def smiles_csv(
     table.require([smiles, *columns])
     one_class_column(columns, task, table.file)
 
-    def checked(table: Table, wrong: np.ndarray, sentence: Sentence) -> Table:
-        if not problems.found(table, wrong, sentence):
-            return table
-        problems.left_out += int(wrong.sum())
-        return replace(table, rows=table.rows[~wrong])
-
-    table = checked(table, *table.too_long())
-    kinds = {smiles: "id", **{column: target_kind(task) for column in columns}}
+    kinds = {column: target_kind(task) for column in columns}
     if "split" in table.rows:
         kinds["split"] = "split"
-    for column, kind in kinds.items():
-        table = checked(table, *mistakes(table.rows, column, kind))
-    graphs, reasons = _graphs(table.rows[smiles])
-    table = checked(table, np.array([graph is None for graph in graphs], bool), lambda row: reasons[row.name])
-    made = [graph for graph in graphs if graph is not None]
+    table, made = read_smiles(table, smiles, kinds, molecule_graph, problems)
 
     name = Path(path).stem
     left_out = problems.notes(name, len(made), "molecules")
@@ -77,17 +62,5 @@ def smiles_csv(
         splits=splits,
         objective=goal,
         notes={"split": drawn, "target_columns": tuple(columns), **named, **left_out},
+        reading={"smiles": "atom_columns"},
     )
-
-
-def _graphs(column: pd.Series) -> tuple[list[Data | None], dict[int, str]]:
-    """The molecule of each row, and for each line without one the reason."""
-    graphs: list[Data | None] = []
-    reasons: dict[int, str] = {}
-    for line, smiles in column.items():
-        try:
-            graphs.append(molecule_graph(parse_smiles(smiles)))
-        except UserError as error:
-            graphs.append(None)
-            reasons[line] = f"{error}: correct it"
-    return graphs, reasons

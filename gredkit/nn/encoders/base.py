@@ -1,6 +1,7 @@
 """What a sequence encoder is."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -14,6 +15,8 @@ class SequenceEncoder(nn.Module, ABC):
     layer's choice: there they show the row of the empty set, which is the last one of z.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
+
+    recurrent_parameters: ClassVar[tuple[str, ...]] = ()  # without weight decay, with a learning rate of their own
 
     @abstractmethod
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor: ...

@@ -25,6 +25,8 @@ class LRU(SequenceEncoder):
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 
+    recurrent_parameters = ("nu_log", "theta_log", "gamma_log", "in_re", "in_im")  # as published
+
     def __init__(
         self,
         dim: int,

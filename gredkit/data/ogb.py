@@ -1,0 +1,45 @@
+"""A molecule with the categories as the Open Graph Benchmark numbers them, which made the files of Peptides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gredkit.data.molecule import ATOM, BOND, molecule_graph
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
+# For each column of `molecule_graph` whose categories RDKit numbers otherwise: their numbers there.
+ATOM_NUMBERS: dict[str, Sequence[int]] = {
+    "element": [118, *range(118), 118],  # hydrogen is 0; a placeholder is the last
+    "chirality": [0, 1, 2, 3, 4, 4, 4, 4, 4],
+    "hybridisation": [5, 5, 0, 1, 2, 5, 3, 4, 5],  # sp, sp2, sp3, sp3d, sp3d2, others
+}
+BOND_NUMBERS: dict[str, Sequence[int]] = {
+    "type": [{1: 0, 2: 1, 3: 2, 12: 3}.get(kind, 4) for kind in range(BOND["type"])],  # 12 is aromatic
+    "stereo": [0, 5, 1, 2, 3, 4, 5, 5],  # none, Z, E, cis, trans, any
+}
+
+
+def ogb_graph(molecule: Mol) -> Data:
+    """`molecule_graph` in the numbers of the Open Graph Benchmark.
+
+    Shape: x [atoms, 9], edge_index [2, 2 * bonds], edge_attr [2 * bonds, 3], all integers
+    """
+    graph = molecule_graph(molecule)
+    graph.x = _renumbered(graph.x, list(ATOM), ATOM_NUMBERS)
+    graph.edge_attr = _renumbered(graph.edge_attr, list(BOND), BOND_NUMBERS)
+    return graph
+
+
+def _renumbered(values: Tensor, columns: Sequence[str], numbers: dict[str, Sequence[int]]) -> Tensor:
+    values = values.clone()
+    for column, table in numbers.items():
+        place = columns.index(column)
+        values[:, place] = torch.tensor(table)[values[:, place]]
+    return values

@@ -1,0 +1,111 @@
+"""python -m gredkit.predict --run ID --data PATH [--out FILE]: what a trained model says of new graphs."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from gredkit.cli import add_import, import_all
+from gredkit.data.datasets.python_dataset import graphs_of
+from gredkit.data.tables import ON_ERROR, Problems
+from gredkit.data.task import SPLITS, Task
+from gredkit.data.unlabelled import NewGraphs, from_folder, from_smiles
+from gredkit.errors import UserError, command
+from gredkit.registry import DATASETS
+from gredkit.saved import SavedModel, load, load_folder
+
+FORMATS = (".csv", ".parquet")
+
+
+def main() -> None:
+    arguments = _arguments()
+    out = arguments.out and Path(arguments.out)
+    if out and out.suffix not in FORMATS:
+        raise UserError(f"--out {out} ends neither in .csv nor in .parquet: choose one of these")
+    import_all(arguments.modules)
+    trained = load_folder(arguments.model) if arguments.model else load(arguments.run, arguments.tracking_uri)
+    about = trained.about
+    task = None
+    if arguments.data in DATASETS:
+        task = _dataset(arguments.data, about)
+        new = _part(task, arguments.split)
+    elif arguments.split:
+        raise UserError(f"--split goes with the name of a dataset, which {arguments.data!r} is not: leave it out")
+    else:
+        new = _read(arguments, about)
+    outputs = trained.outputs(new.graphs, arguments.batch_size, arguments.device)
+    _write(new.named(trained.frame(outputs, new.graphs)), out)
+    if task is not None and _same_question(task, about):
+        metric = task.objective.metric
+        score = metric.score(outputs, torch.cat([graph.y for graph in new.graphs]))
+        print(f"{arguments.data}, {arguments.split or 'all graphs'}: {metric.name} {score:.6g}", file=sys.stderr)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m gredkit.predict", description="Use a trained model.")
+    add = parser.add_argument
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--run", metavar="ID", help="the MLflow run that trained it")
+    which.add_argument("--model", metavar="FOLDER", help="or a folder with model.json and weights.safetensors")
+    said = "a folder of graphs, a CSV file of SMILES, 'package.module:function', or the name of a dataset"
+    add("--data", required=True, metavar="PATH", help=said)
+    add("--split", choices=SPLITS, help="of a dataset; all its graphs by default")
+    add("--smiles", default="smiles", metavar="COLUMN", help="of a CSV file; 'smiles' by default")
+    add("--on-error", choices=ON_ERROR, default="raise", help="skip: leave out graphs that have a mistake")
+    add("--out", metavar="FILE", help="a .csv or .parquet; the terminal by default")
+    add("--tracking-uri", metavar="URI", help="$MLFLOW_TRACKING_URI, or mlflow.db in this folder, by default")
+    add("--batch-size", type=int, default=64)
+    add("--device", default="cpu", help="cpu, cuda, mps or auto; cpu by default")
+    add_import(parser)
+    return parser.parse_args()
+
+
+def _read(arguments: argparse.Namespace, about: SavedModel) -> NewGraphs:
+    """The graphs that --data names, if it is no dataset."""
+    path = Path(arguments.data).expanduser()
+    problems = Problems(arguments.on_error, skipped_by="--on-error skip")
+    if path.is_dir():
+        return from_folder(path, about.reading, about.dataset, about.needs_edges, problems)
+    if path.is_file():
+        return from_smiles(path, arguments.smiles, about.reading, about.dataset, problems)
+    if ":" in arguments.data:
+        graphs = graphs_of(arguments.data)
+        return NewGraphs(graphs, range(len(graphs)))
+    raise UserError(
+        f"--data {arguments.data!r} is no folder, no file, no 'package.module:function' and no dataset: correct it"
+    )
+
+
+def _dataset(name: str, about: SavedModel) -> Task:
+    """A dataset by its name; that of the training as it was set then."""
+    task = DATASETS[name](**about.dataset_settings if name == about.dataset else {})
+    if task.reading != about.reading:
+        raise UserError(f"the features of {name!r} are not those of {about.dataset!r}, on which this model was trained")
+    return task
+
+
+def _part(task: Task, split: str | None) -> NewGraphs:
+    numbers = task.splits[split] if split else range(len(task.graphs))
+    return NewGraphs([task.graphs[i] for i in numbers], list(numbers))
+
+
+def _same_question(task: Task, about: SavedModel) -> bool:
+    """Whether the targets of a dataset are what the model was trained for."""
+    asked = (task.objective.kind, task.spec.outputs, task.spec.level, list(task.notes.get("class_names") or ()))
+    return asked == (about.task, about.spec.outputs, about.spec.level, list(about.class_names))
+
+
+def _write(frame: pd.DataFrame, out: Path | None) -> None:
+    if out is None:
+        sys.stdout.write(frame.to_csv(index=False))
+        return
+    try:
+        frame.to_csv(out, index=False) if out.suffix == ".csv" else frame.to_parquet(out, index=False)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot write {out}: {error}") from None
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,42 @@
+"""Where a model runs, in which precision, and how much memory that takes."""
+
+import resource
+import sys
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+from gredkit.errors import UserError
+
+PRECISIONS = ("float32", "bfloat16", "float16")
+
+
+def resolve(name: str) -> torch.device:
+    """The device of a name that torch knows; `auto` is the GPU if there is one, else the CPU."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()  # the only question that all kinds of devices answer
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise UserError(f"there is no device {name!r} on this machine: use 'auto' or 'cpu'") from error
+    return device
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """What a forward pass and its loss run in: matrix products in the given precision."""
+    return nullcontext() if precision == "float32" else torch.autocast(device.type, getattr(torch, precision))
+
+
+def reset_peak(device: torch.device) -> None:
+    """Forget what was allocated on a GPU before; the peak of a process cannot be forgotten."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def peak_mb(device: torch.device) -> float:
+    """The most memory that was in use: of the GPU, or else of this process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 1e6
+    unit = 1 if sys.platform == "darwin" else 1024  # what getrusage counts in
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

@@ -1,0 +1,54 @@
+"""AdamW, with weight decay and learning rate by the kind of parameter."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from gredkit.training.recipe import Recipe
+
+EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
+
+
+def adamw(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
+    """The optimiser of all parameters, in one kernel where that is to be had."""
+    fused = all(p.is_floating_point() for p in model.parameters())  # not for complex numbers
+    return torch.optim.AdamW(parameter_groups(model, recipe), lr=recipe.learning_rate, fused=fused)
+
+
+def parameter_groups(model: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
+    """Every parameter in one group: those that decay, those that do not, and the recurrent ones.
+
+    Biases, norms and embeddings do not decay, nor do the parameters that a module names in `recurrent_parameters`,
+    whose learning rate has a `factor` of its own. Empty groups are left out.
+    """
+    recurrent = set(_recurrent(model))
+    embeddings = {module.weight for module in model.modules() if isinstance(module, EMBEDDINGS)}
+    decayed: list[nn.Parameter] = []
+    plain: list[nn.Parameter] = []
+    for parameter in model.parameters():
+        if parameter not in recurrent:
+            (plain if parameter.ndim <= 1 or parameter in embeddings else decayed).append(parameter)
+    groups = (
+        (decayed, recipe.weight_decay, 1.0),
+        (plain, 0.0, 1.0),
+        ([p for p in model.parameters() if p in recurrent], 0.0, recipe.recurrent_factor),
+    )
+    return [
+        {"params": parameters, "weight_decay": decay, "factor": factor, "lr": recipe.learning_rate * factor}
+        for parameters, decay, factor in groups
+        if parameters
+    ]
+
+
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """Give every group its share of a learning rate."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate * group["factor"]
+
+
+def _recurrent(model: nn.Module) -> Iterator[nn.Parameter]:
+    for module in model.modules():
+        for name in getattr(type(module), "recurrent_parameters", ()):
+            yield getattr(module, name)

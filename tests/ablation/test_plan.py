@@ -1,0 +1,228 @@
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from gredkit.ablation.plan import after_tuning, make_plan
+from gredkit.ablation.record import gin_text
+from gredkit.ablation.source import Source
+from gredkit.ablation.trial import Trial, resolve
+from gredkit.errors import UserError
+
+TINY = "LAYERS = 1\nDIM = 8\nSEEDS = (0, 1)\ndatasets.ring_transfer.graphs = 20\ndatasets.tree_match.graphs = 40\n"
+
+
+@pytest.fixture
+def plan_of(tmp_path, monkeypatch):
+    """The plan of a study with some lines of gin and some bindings on the command line."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(text="", *bindings, more=(), modules=()):
+        (tmp_path / "study.gin").write_text(TINY + text)
+        return make_plan(Source(("study.gin", *more), bindings, modules))
+
+    return make
+
+
+def ids(plan):
+    return {trial.id for trial in plan.trials}
+
+
+def test_a_study_without_axes_is_one_trial_a_seed(plan_of):
+    plan = plan_of()
+    assert [(trial.variant, trial.dataset, trial.seed) for trial in plan.trials] == [
+        ("base", "ring_transfer", 0),
+        ("base", "ring_transfer", 1),
+    ]
+    assert plan.study == "study"
+
+
+def test_axes_may_be_bindings_macros_and_whole_components(plan_of):
+    plan = plan_of("study.axes = {'variant.encoder': ('lru', 'rnn'), 'K': (1, None), 'models.gred.dim': (8, 16)}")
+    assert len(ids(plan)) == 2 * 2 * 2 * 2
+    assert {(t.settings["encoder"], t.settings["K"], t.settings["models.gred.dim"]) for t in plan.trials} == {
+        (encoder, K, dim) for encoder in ("lru", "rnn") for K in (1, None) for dim in (8, 16)
+    }
+
+
+def test_datasets_and_seeds_multiply(plan_of):
+    plan = plan_of("DATASETS = ('ring_transfer', 'tree_match')\nSEEDS = (4, 5, 6)")
+    assert Counter(trial.dataset for trial in plan.trials) == {"ring_transfer": 3, "tree_match": 3}
+    assert [trial.settings["dataset"] for trial in plan.trials[::3]] == ["ring_transfer", "tree_match"]
+
+
+def test_the_block_of_a_dataset_is_read_before_the_study(plan_of, tmp_path):
+    (tmp_path / "far.gin").write_text("trial.dataset = 'ring_transfer'\nK = 7\nDIM = 99\nVALUES = (1, 2)\n"
+                                      "study.axes = {'K': %VALUES}")  # fmt: skip
+    plan = plan_of("DATASETS = ('far.gin',)")
+    assert {trial.settings["models.gred.dim"] for trial in plan.trials} == {8}  # the study has the last word
+    assert {trial.settings["K"] for trial in plan.trials} == {1, 2}  # the block has a say in the axes
+    assert {trial.dataset for trial in plan.trials} == {"far"}
+
+
+def test_files_compose_and_the_command_line_has_the_last_word(plan_of, tmp_path):
+    (tmp_path / "more.gin").write_text("DIM = 16\nEPOCHS = 7")
+    plan = plan_of("EPOCHS = 5", "EPOCHS = 9", more=("more.gin",))
+    assert plan.trials[0].settings["models.gred.dim"] == 16
+    assert plan.trials[0].settings["fit.epochs"] == 9
+
+
+def test_combinations_that_are_the_same_trial_are_trained_once(plan_of):
+    plan = plan_of("study.axes = {'variant.encoder': ('lru', 'mean'), 'encoders.lru.mode': ('scan', 'loop')}")
+    assert len(plan.trials) == 2 * 3  # `mean` has no mode
+    assert plan.repeated == 2
+    base = plan_of("study.axes = {'K': (None, 2)}\nstudy.combine = 'one_at_a_time'")
+    assert [trial.variant for trial in base.trials[::2]] == ["base", "K=2"]
+
+
+def test_the_id_is_of_what_determines_the_result(plan_of, tmp_path):
+    base = ids(plan_of())
+    assert ids(plan_of("study.name = 'another'\nstudy.axes = {'K': (None,)}")) == base
+    assert ids(plan_of("", "fit.device='cpu'", "fit.checkpoint_seconds=0.0", "encoders.lstm.layers=2")) == base
+    assert ids(plan_of("", "SEEDS=(1, 0)")) == base
+    for other in (
+        *("EPOCHS=3", "LEARNING_RATE=0.1", "K=3", "variant.encoder='rnn'", "SEEDS=(2, 3)", "DROPOUT=0.1"),
+        *("encoders.lru.mode='scan'", "datasets.ring_transfer.seed=1", "datasets.ring_transfer.graphs=21"),
+    ):
+        assert not ids(plan_of("", other)) & base, other
+
+
+def test_the_id_is_the_same_in_another_process(plan_of, tmp_path):
+    plan = plan_of()
+    code = "from gredkit.ablation.plan import *\nfor t in make_plan(Source(('study.gin',))).trials: print(t.id)"
+    said = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == [trial.id for trial in plan.trials]
+
+
+OWN = """
+from gredkit.nn.encoders.mean import Mean
+from gredkit.registry import ENCODERS
+
+@ENCODERS.register("{name}")
+class Own(Mean):
+    '''Another mean.'''
+    def forward(self, z, hops):
+        return super().forward(z, hops) * {factor}  {comment}
+"""
+
+
+def test_the_code_of_a_component_counts_but_comments_do_not(tmp_path):
+    def ids_with(**values):
+        (tmp_path / "own_code.py").write_text(OWN.format(**{"name": "own_code", "comment": "", **values}))
+        (tmp_path / "study.gin").write_text(f"{TINY}\nstudy.axes = {{'variant.encoder': ('own_code', 'lru')}}")
+        code = (
+            "from gredkit.ablation.plan import *\n"
+            "for t in make_plan(Source(('study.gin',), (), ('own_code',))).trials: print(t.variant, t.id)"
+        )
+        said = subprocess.run([sys.executable, "-B", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+        assert said.returncode == 0, said.stderr
+        return {name: {line.split()[1] for line in said.stdout.splitlines() if line.startswith(name)}
+                for name in ("own_code", "lru")}  # fmt: skip
+
+    first, commented, changed = ids_with(factor=2), ids_with(factor=2, comment="# twice"), ids_with(factor=3)
+    assert first == commented
+    assert first["lru"] == changed["lru"]
+    assert not first["own_code"] & changed["own_code"]
+
+
+def test_every_setting_of_a_trial_as_gin_is_the_same_trial(plan_of, tmp_path):
+    text = "study.axes = {'variant.encoder': ('lru', 'attention'), 'variant.positional': ('none', 'lap_pe')}\nDIM = 24"
+    for trial in plan_of(text).trials:
+        (tmp_path / "config.gin").write_text(gin_text(trial.id, trial.study, trial.settings))
+        again = make_plan(Source(("config.gin",)))
+        assert [other.id for other in again.trials] == [trial.id]
+        assert again.study == trial.study
+
+
+def test_a_trial_survives_json(plan_of):
+    trial = plan_of("study.axes = {'K': (1, 2)}").trials[-1]
+    again = Trial.from_dict(json.loads(json.dumps(trial.to_dict())))
+    assert resolve(again).id == trial.id
+    assert again.source == trial.source
+
+
+@pytest.mark.parametrize("budget", [True, 20_000])
+def test_matched_variants_have_the_same_number_of_parameters(plan_of, budget):
+    plan = plan_of(
+        "study.axes = {'variant.encoder': ('lru', 'lstm', 'rnn', 'gru', 'attention', 'mean')}\n"
+        f"study.match_params = {budget}\nDIM = 64\nLAYERS = 2"
+    )
+    wanted = plan.trials[0].parameters if budget is True else budget
+    for trial in plan.trials:
+        steps = 8 if trial.variant == "attention" else 1  # its heads divide the width
+        tolerance = 0.01 if trial.variant == "lru" else 0.03 * steps
+        assert trial.parameters == pytest.approx(wanted, rel=tolerance), trial.variant
+
+
+def test_tuning_searches_the_same_grid_for_every_variant_and_validation_chooses(plan_of):
+    plan = plan_of(
+        "study.axes = {'variant.encoder': ('lru', 'mean')}\n"
+        "study.tune = {'LEARNING_RATE': (0.1, 0.01), 'DROPOUT': (0.0, 0.5)}\nstudy.tune_seeds = (7, 8)"
+    )
+    assert Counter((t.variant, t.role) for t in plan.trials) == {("lru", "tune"): 8, ("mean", "tune"): 8}
+    assert plan.to_come == 4
+    wanted = {"lru": (0.1, 0.5), "mean": (0.01, 0.0)}
+
+    def validation(trial):
+        chosen = (trial.settings["fit.learning_rate"], trial.settings["models.gred.dropout"])
+        return 0.9 if chosen == wanted[trial.variant] else 0.5
+
+    final = after_tuning(plan, validation)
+    assert Counter((t.variant, t.role) for t in final.trials) == {("lru", "final"): 2, ("mean", "final"): 2}
+    assert [t.seed for t in final.trials] == [0, 1, 0, 1]
+    for trial in final.trials:
+        assert (trial.settings["fit.learning_rate"], trial.settings["models.gred.dropout"]) == wanted[trial.variant]
+
+
+def test_tuning_takes_the_smallest_error_and_leaves_out_what_failed(plan_of):
+    plan = plan_of("study.tune = {'LEARNING_RATE': (0.1, 0.01, 0.001)}")
+    plan = replace(plan, trials=tuple(replace(trial, larger_is_better=False) for trial in plan.trials))
+    scores = {0.1: None, 0.01: 2.0, 0.001: 1.0}
+    final = after_tuning(plan, lambda trial: scores[trial.settings["fit.learning_rate"]])
+    assert {trial.settings["fit.learning_rate"] for trial in final.trials} == {0.001}
+    assert after_tuning(plan, lambda trial: None).trials == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "bindings", "said"),
+    [
+        ("", ("EPOHCS=3",), "nothing uses the macro 'EPOHCS': did you mean 'EPOCHS'"),
+        ("EPOHCS = 3", (), "nothing uses the macro 'EPOHCS'"),
+        ("", ("fit.epohcs=3",), "'fit' has no parameter 'epohcs': did you mean 'epochs'"),
+        ("", ("encoders.lsmt.layers=3",), "gin knows no 'encoders.lsmt': did you mean 'encoders.lstm'"),
+        ("", ("ftt.epochs=3",), "gin knows no 'ftt': did you mean 'fit'"),
+        ("", ("fit.epochs='many'",), r"fit.epochs cannot be 'many': it is declared as int"),
+        ("", ("models.gred.dim=8.5",), r"models.gred.dim cannot be 8.5: it is declared as int"),
+        ("", ("encoders.lru.state_dim='x'",), r"it is declared as int \| None"),
+        ("", ("SEEDS=3",), r"study.seeds cannot be 3"),
+        ("", ("fit.epochs=lots",), "'lots' is no value: a word needs quotes"),
+        ("", ("fit.epochs=%LOTS",), "the macro %LOTS is used but nowhere set"),
+        ("", ("fit.epochs=0",), "at least one epoch"),
+        ("", ("fit.device='cuda:99'",), "no device 'cuda:99'"),
+        ("", ("encoders.lru.mode='scn'",), "kernel, scan, loop"),
+        ("", ("variant.encoder='lsmt'",), "did you mean 'lstm'"),
+        ("", ("trial.dataset='ring_trasfer'",), "did you mean 'ring_transfer'"),
+        ("", ("DATASETS=('ring_trasfer',)",), "did you mean 'ring_transfer'"),
+        ("", ("BUDGET='gpu'",), "there is no gin file 'gin/budgets/gpu.gin'"),
+        ("", ("K=-1",), "cannot be -1"),
+        ("include 'gin/suites/embeded.gin'", (), "did you mean 'gin/suites/embedded.gin'"),
+        ("study.axes = {'K': (1, 2)}", ("K=3",), "'K' is an axis of this study"),
+        ("study.axes = {'variant.encodr': ('lru',)}", (), "did you mean 'encoder'"),
+        ("study.axes = {'variant.encoder': ('lru', 'lsmt')}", (), "did you mean 'lstm'"),
+        ("variant.encoder == 'lru'", (), "line"),
+    ],
+)
+def test_mistakes_are_seen_before_any_training(plan_of, text, bindings, said):
+    with pytest.raises(UserError, match=said) as raised:
+        plan_of(text, *bindings)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_dataset_that_is_overridden_for_all_is_a_mistake(plan_of, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.gin").write_text("trial.dataset = 'tree_match'")
+    with pytest.raises(UserError, match="'one' and 'two' come out as the same trial"):
+        plan_of("DATASETS = ('one.gin', 'two.gin')\ntrial.dataset = 'ring_transfer'")

@@ -1,0 +1,171 @@
+"""The whole program as a real process: run twice, in parallel, killed, interrupted, with trials that fail."""
+
+import json
+import os
+import signal
+
+import psutil
+import pytest
+from studies import STUDY, TRIALS, WITHOUT_AXES, TinyStudy, interrupt
+
+LONG = ("--set", "EPOCHS=40")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Every trial with its scores, trained one after another without a disturbance."""
+    study = TinyStudy(tmp_path_factory.mktemp("undisturbed"))
+    result = study.run(*LONG)
+    assert result.returncode == 0, result.stderr
+    return study
+
+
+def test_every_trial_is_trained_tracked_and_in_the_table(undisturbed):
+    trials = undisturbed.trials()
+    assert len(trials) == TRIALS
+    assert {known.state for known in trials.values()} == {"finished"}
+    table = (undisturbed.folder / "reports/tiny/table.md").read_text().splitlines()
+    assert len(table) == 2 + TRIALS // 2
+    assert not list(undisturbed.folder.glob(".gredkit/*"))  # nothing is left to do
+    assert undisturbed.statuses() == {"FINISHED"}
+
+
+def test_the_second_time_nothing_is_trained(undisturbed):
+    before = undisturbed.scores()
+    runs = {name: known.run for name, known in undisturbed.trials().items()}
+    result = undisturbed.run(*LONG)
+    assert result.returncode == 0, result.stderr
+    assert f"{TRIALS} finished before" in result.stdout
+    assert "running" not in result.stdout
+    assert undisturbed.scores() == before
+    assert {name: known.run for name, known in undisturbed.trials().items()} == runs
+
+
+def test_two_at_a_time_give_the_same_results(undisturbed, tmp_path):
+    study = TinyStudy(tmp_path)
+    result = study.run(*LONG, "--jobs", "2")
+    assert result.returncode == 0, result.stderr
+    assert study.scores() == undisturbed.scores()
+
+
+@pytest.mark.parametrize(("finished", "jobs"), [(0, 1), (3, 2)])
+def test_killed_in_the_middle_and_resumed(undisturbed, tmp_path, finished, jobs):
+    study = TinyStudy(tmp_path)
+    process = study.start(*LONG, "--jobs", str(jobs))
+    study.wait_for(process, lambda: len(list(tmp_path.glob("mlartifacts/tiny/*/artifacts/model"))) >= finished)
+    study.wait_for_epochs(process, 3)
+    started = [json.loads(line) for line in study.events() if '"started"' in line]
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    _, alive = psutil.wait_procs([psutil.Process(e["pid"]) for e in started if psutil.pid_exists(e["pid"])], 10)
+    assert not alive  # a trial does not outlive its invocation
+
+    result = study.run(*LONG)
+    assert result.returncode == 0, result.stderr
+    assert study.scores() == undisturbed.scores()
+    assert study.statuses() == {"FINISHED", "KILLED"}  # the first invocation was killed, no trial is
+    for known in study.trials().values():
+        assert known.tags["state"] == "finished"
+        history = study.tracker()._client.get_metric_history(known.run, "validation/score")
+        assert sorted(point.step for point in history) == list(range(40))
+
+
+def test_an_interrupt_ends_the_epoch_and_the_next_invocation_goes_on(undisturbed, tmp_path):
+    study = TinyStudy(tmp_path)
+    process = study.start(*LONG, "--jobs", "2")
+    study.wait_for_epochs(process, 4)
+    interrupt(process)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "stopping after the running epochs" in out
+    assert "go on with: python -m gredkit.run --gin tiny.gin" in out
+    assert "Traceback" not in err
+    states = [known.state for known in study.trials().values()]
+    assert "interrupted" in states
+    assert "running" not in states
+    assert "RUNNING" not in study.statuses()
+
+    result = study.run(*LONG)
+    assert result.returncode == 0, result.stderr
+    assert "again from epoch" in result.stdout
+    assert study.scores() == undisturbed.scores()
+
+
+def test_a_second_interrupt_stops_at_once_and_damages_nothing(undisturbed, tmp_path):
+    study = TinyStudy(tmp_path, STUDY.replace("graphs = 40", "graphs = 4000"))  # a longer epoch
+    process = study.start("--jobs", "2")
+    study.wait_for(process, lambda: any('"started"' in line for line in study.events()))
+    interrupt(process)
+    study.wait_for(process, lambda: True)
+    interrupt(process)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    (tmp_path / "tiny.gin").write_text(STUDY)
+    result = study.run(*LONG)
+    assert result.returncode == 0, result.stderr
+    wanted = undisturbed.scores()
+    assert {name: score for name, score in study.scores().items() if name in wanted} == wanted
+    assert "RUNNING" not in study.statuses()
+
+
+def test_a_worker_that_dies_takes_only_its_trial_with_it(undisturbed, tmp_path):
+    study = TinyStudy(tmp_path)
+    process = study.start(*LONG, "--jobs", "2")
+    study.wait_for_epochs(process, 2)
+    victim = next(json.loads(line)["pid"] for line in study.events() if '"started"' in line)
+    os.kill(victim, signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 1, err
+    assert "its process was ended by SIGKILL" in out
+    assert sorted(known.state for known in study.trials().values()) == ["finished"] * (TRIALS - 1) + ["interrupted"]
+
+    result = study.run(*LONG)
+    assert result.returncode == 0, result.stderr
+    assert study.scores() == undisturbed.scores()
+
+
+RAISING = """
+from gredkit.nn.encoders.mean import Mean
+from gredkit.registry import ENCODERS
+
+
+@ENCODERS.register("raising")
+class Raising(Mean):
+    '''Raises when it is trained.'''
+
+    def forward(self, z, hops):
+        if self.training:
+            raise RuntimeError("this encoder cannot be trained")
+        return super().forward(z, hops)
+"""
+
+
+def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
+    variants = "{'fine': {}, 'too fast': {'LEARNING_RATE': 1e30}, 'broken': {'variant.encoder': 'raising'}}"
+    study = TinyStudy(tmp_path, f"study.variants = {variants}\n{WITHOUT_AXES}")
+    (tmp_path / "raising.py").write_text(RAISING)
+    result = study.run("--import", "raising")
+    assert result.returncode == 1, result.stderr
+    assert "Traceback" not in result.stderr
+    states = {(known.tags["variant"], known.state) for known in study.trials().values()}
+    assert states == {("fine", "finished"), ("too fast", "diverged"), ("broken", "failed")}
+    assert "training diverged in epoch" in result.stdout
+    assert "below 1e+30" in result.stdout
+    assert "RuntimeError: this encoder cannot be trained" in result.stdout
+    broken = next(known for known in study.trials().values() if known.tags["variant"] == "broken")
+    files = {file.path for file in study.tracker()._client.list_artifacts(broken.run)}
+    assert "error.txt" in files
+    table = (tmp_path / "reports/tiny/table.md").read_text()
+    assert "0, 2 failed" in table
+    assert "0, 2 diverged" in table
+
+    again = study.run("--import", "raising")
+    assert again.returncode == 1
+    assert "2 diverged before, 2 failed before (--retry" in again.stdout
+    assert "running" not in again.stdout
+
+    (tmp_path / "raising.py").write_text(RAISING.replace("if self.training:", "if False:"))
+    retried = study.run("--import", "raising", "--retry")
+    states = {(known.tags["variant"], known.state) for known in study.trials().values() if known.state != "failed"}
+    assert states == {("fine", "finished"), ("too fast", "diverged"), ("broken", "finished")}
+    assert retried.returncode == 0, retried.stdout

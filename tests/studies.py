@@ -1,0 +1,90 @@
+"""A tiny study as a real process, and what MLflow has of it afterwards."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from gredkit.ablation.tracking import Known, Tracker
+
+STUDY = """
+study.axes = {'variant.encoder': %ENCODERS, 'K': (1, None)}
+ENCODERS = ('lru', 'mean')
+SEEDS = (0, 1)
+EPOCHS = 3
+LAYERS = 1
+DIM = 8
+DROPOUT = 0.1
+fit.checkpoint_seconds = 0.0
+datasets.ring_transfer.distance = 2
+datasets.ring_transfer.graphs = 40
+"""
+TRIALS = 8
+WITHOUT_AXES = "".join(line for line in STUDY.splitlines(keepends=True) if "ENCODERS" not in line)
+
+
+class TinyStudy:
+    """The study in a folder of its own."""
+
+    def __init__(self, folder: Path, text: str = STUDY):
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "tiny.gin").write_text(text)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "gredkit.run", "--gin", "tiny.gin", *arguments]
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """To its end."""
+        command = self.command(*arguments)
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """In the background, in a process group of its own as a shell would give it."""
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            self.command(*arguments), cwd=self.folder, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        )
+
+    def events(self) -> list[str]:
+        """All lines that the trials have written by now."""
+        return [line for path in self.folder.glob(".gredkit/*/events.jsonl") for line in _read(path).splitlines()]
+
+    def wait_for(self, process: subprocess.Popen[str], holds: Callable[[], bool]) -> None:
+        """Until something is so, while the process lives."""
+        while not holds():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+
+    def wait_for_epochs(self, process: subprocess.Popen[str], count: int) -> None:
+        self.wait_for(process, lambda: sum('"epoch"' in line for line in self.events()) >= count)
+
+    def tracker(self) -> Tracker:
+        return Tracker("tiny", f"sqlite:///{self.folder / 'mlflow.db'}")
+
+    def trials(self) -> dict[str, Known]:
+        return self.tracker().trials()
+
+    def scores(self) -> dict[str, tuple[float, ...]]:
+        """By finished trial, what must not depend on how often it was interrupted."""
+        names = ("best/test", "best/test_loss", "best/validation", "best/epoch", "final/train_loss")
+        finished = {name: known for name, known in self.trials().items() if known.state == "finished"}
+        return {name: tuple(known.metrics[key] for key in names) for name, known in finished.items()}
+
+    def statuses(self) -> set[str]:
+        return {run.info.status for run in self.tracker()._search("")}
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C: the whole group gets the signal."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except FileNotFoundError:  # the trial has just ended, and MLflow has it
+        return ""

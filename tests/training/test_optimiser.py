@@ -1,0 +1,111 @@
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+
+from gredkit import GRED
+from gredkit.data.task import GraphSpec
+from gredkit.nn.encoders.lru import LRU
+from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, POSITIONAL
+from gredkit.training.optimiser import adamw, parameter_groups, set_rate
+from gredkit.training.recipe import Recipe
+
+SPEC = GraphSpec(nodes=(5,), outputs=2, edges=(3,))
+RECIPE = Recipe(learning_rate=0.01, weight_decay=0.3, recurrent_factor=0.25)
+
+
+def by_name(model, recipe=RECIPE):
+    """The group of each parameter; a parameter that is in two, or in none, fails."""
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    found = [(names[p], group) for group in parameter_groups(model, recipe) for p in group["params"]]
+    assert sorted(name for name, _ in found) == sorted(names.values())
+    return dict(found)
+
+
+def expected_decay(name):
+    """By the names that the modules of gredkit and torch give to their parameters."""
+    last = name.rpartition(".")[2]
+    undecayed = "bias" in last or "norm" in name or "embed" in name or last in LRU.recurrent_parameters
+    return 0.0 if undecayed else 0.3
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_every_parameter_of_every_encoder_is_in_one_group(encoder):
+    groups = by_name(GRED(SPEC, dim=8, layers=2, encoder=encoder, edge_features="categorical"))
+    for name, group in groups.items():
+        if encoder != "weighted_sum" or not name.endswith("encoder.weight"):  # one number a hop
+            assert group["weight_decay"] == expected_decay(name), name
+        assert group["factor"] == (0.25 if name.rpartition(".")[2] in LRU.recurrent_parameters else 1)
+        assert group["lr"] == 0.01 * group["factor"]
+    assert {group["weight_decay"] for group in groups.values()} == {0.0, 0.3}
+    assert (0.25 in {group["factor"] for group in groups.values()}) == (encoder == "lru")
+
+
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+@pytest.mark.parametrize("positional", POSITIONAL)
+def test_every_parameter_of_every_aggregator_and_positional_encoding_is_in_one_group(aggregator, positional):
+    groups = by_name(GRED(SPEC, dim=40, layers=1, aggregator=aggregator, positional=positional))
+    assert all(group["weight_decay"] == expected_decay(name) for name, group in groups.items())
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_every_parameter_of_every_feature_encoder_is_in_one_group(features):
+    spec = GraphSpec(nodes=3 if features == "dense" else (5,), outputs=2)
+    groups = by_name(GRED(spec, dim=8, layers=1, features=features))
+    assert all(group["weight_decay"] == expected_decay(name) for name, group in groups.items())
+
+
+def test_embeddings_without_a_telling_name_and_tied_weights():
+    model = nn.Sequential(nn.Embedding(4, 3), nn.EmbeddingBag(4, 3), nn.Linear(3, 4, bias=False), nn.Linear(3, 4))
+    model[2].weight = model[0].weight
+    assert {name: group["weight_decay"] for name, group in by_name(model).items()} == {
+        "0.weight": 0,
+        "1.weight": 0,
+        "3.weight": 0.3,
+        "3.bias": 0,
+    }
+
+
+def test_set_rate_keeps_the_factor():
+    optimiser = adamw(GRED(SPEC, dim=8, layers=1), RECIPE)
+    set_rate(optimiser, 0.5)
+    assert [group["lr"] for group in optimiser.param_groups] == [0.5, 0.5, 0.125]
+
+
+def adamw_by_hand(p, gradients, rates, decay):
+    """Loshchilov and Hutter's algorithm 2, with the usual betas and epsilon."""
+    m, v = torch.zeros_like(p), torch.zeros_like(p)
+    for t, (g, rate) in enumerate(zip(gradients, rates, strict=True), 1):
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g * g
+        p = p - rate * decay * p - rate * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
+    return p
+
+
+@pytest.mark.parametrize("encoder", [partial(LRU, mode="kernel"), "gru"], ids=["lru", "gru"])
+def test_steps_by_hand(encoder):
+    torch.manual_seed(0)
+    model = GRED(SPEC, dim=8, layers=1, encoder=encoder).double()
+    optimiser = adamw(model, RECIPE)
+    rates = [0.1, 0.3, 0.05]
+    gradients = {name: [torch.randn_like(p) for _ in rates] for name, p in model.named_parameters()}
+    start = {name: p.detach().clone() for name, p in model.named_parameters()}
+    for i, rate in enumerate(rates):
+        set_rate(optimiser, rate)
+        for name, p in model.named_parameters():
+            p.grad = gradients[name][i]
+        optimiser.step()
+    for name, p in model.named_parameters():
+        factor = 0.25 if name.rpartition(".")[2] in LRU.recurrent_parameters else 1.0
+        expected = adamw_by_hand(start[name], gradients[name], [r * factor for r in rates], expected_decay(name))
+        torch.testing.assert_close(p.detach(), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_complex_parameters_are_trained_too():
+    model = nn.Module()
+    model.eigenvalues = nn.Parameter(torch.ones(2, 2, dtype=torch.complex64))
+    optimiser = adamw(model, Recipe(learning_rate=0.1, weight_decay=0))
+    model.eigenvalues.abs().sum().backward()
+    optimiser.step()
+    torch.testing.assert_close(model.eigenvalues.detach().real, torch.full((2, 2), 0.9))

@@ -1,0 +1,37 @@
+import math
+
+import pytest
+
+from gredkit.errors import UserError
+from gredkit.training.recipe import Recipe
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("epochs", 0, "training takes at least one epoch, not 0"),
+        ("epochs", 2.5, "training takes at least one epoch, not 2.5"),
+        ("epochs", True, "training takes at least one epoch, not True"),
+        ("batch_size", 0, "a batch holds at least one graph, not 0"),
+        ("learning_rate", 0, "the learning rate is a number above 0, not 0"),
+        ("learning_rate", math.nan, "the learning rate is a number above 0, not nan"),
+        ("learning_rate", "1e-3", "the learning rate is a number above 0, not '1e-3'"),
+        ("weight_decay", -0.1, "weight_decay is a number, 0 or more, not -0.1"),
+        ("recurrent_factor", math.inf, "recurrent_factor is a number, 0 or more, not inf"),
+        ("checkpoint_seconds", -1, "checkpoint_seconds is a number, 0 or more, not -1"),
+        ("warmup", 1.1, "warmup is a share of all steps, from 0 to 1, not 1.1"),
+        ("clip_norm", 0, "clip_norm is a number above 0, or None to clip nothing, not 0"),
+        ("patience", 0, "patience is at least one epoch, or None to train all of them, not 0"),
+        ("precision", "half", "precision is one of float32, bfloat16, float16, not 'half'"),
+        ("compile", "yes", "compile is True or False, not 'yes'"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_a_sentence(name, value, sentence):
+    with pytest.raises(UserError) as error:
+        Recipe(**{name: value})
+    assert str(error.value) == sentence
+
+
+def test_the_ends_of_the_ranges_are_fine():
+    Recipe(epochs=1, batch_size=1, weight_decay=0, recurrent_factor=0, warmup=0, patience=1, checkpoint_seconds=0)
+    Recipe(warmup=1, clip_norm=1, precision="float16", learning_rate=1)

@@ -1,0 +1,251 @@
+"""An interrupted training ends as one that was not, bit for bit."""
+
+import os
+import signal
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from commands import run
+from training.small import but_seconds, same_bits, small_model, small_task, train, weights, with_scores
+
+from gredkit import GRED
+from gredkit.nn.positional.lap_pe import LapPE
+from gredkit.training.checkpoint import CannotWrite, load
+from gredkit.training.fit import Interrupted
+
+EPOCHS = 5
+SCORES = (0.5, 0.6, 0.1, 0.2, 0.3)
+KINDS = {
+    "plain": ({}, {}),
+    "random signs and dropout": ({"dropout": 0.3, "positional": partial(LapPE, k=3, width=4)}, {"clip_norm": 0.1}),
+    "float16": ({"dropout": 0.1}, {"precision": "float16"}),
+    "gru": ({"encoder": "gru"}, {"recurrent_factor": 0.1, "warmup": 0.5}),
+    "early stopping": ({}, {"patience": 2}),
+}
+
+
+def task_of(kind, first_epoch=0):
+    """For early stopping, scores that improve no more after epoch 1; for float16, a loss that overflows at first."""
+    task = small_task()
+    if kind == "early stopping":
+        return with_scores(task, *SCORES[first_epoch:])
+    if kind == "float16":
+        large = replace(task.objective, loss=lambda outputs, y: 1e4 * task.objective.loss(outputs, y))
+        return replace(task, objective=large)
+    return task
+
+
+def epochs_of(kind):
+    return 4 if kind == "early stopping" else EPOCHS
+
+
+def run_of(kind, first_epoch=0, model=None, **how):
+    of_model, recipe = KINDS[kind]
+    task = task_of(kind, first_epoch)
+    model = model or small_model(task, **of_model)
+    return but_seconds(train(model, task, epochs=EPOCHS, **recipe, **how)), weights(model)
+
+
+def stop_after(epochs):
+    """A `should_stop` that says so once that many epochs are done."""
+    answers = iter([False] * (epochs - 1))
+    return lambda: next(answers, True)
+
+
+@pytest.mark.parametrize(("kind", "done"), [(kind, n) for kind in KINDS for n in range(1, epochs_of(kind) + 1)])
+def test_stopped_after_any_epoch(tmp_path, kind, done):
+    expected, path, epochs = run_of(kind), tmp_path / "run", []
+    with pytest.raises(Interrupted) as stopped:
+        run_of(kind, checkpoint=path, should_stop=stop_after(done), checkpoint_seconds=1e6)
+    assert stopped.value.epoch == done - 1
+    assert load(path).progress.scaler.get("scale", 0) < 65536  # steps that overflowed made it smaller
+    torch.manual_seed(99)
+    resumed = run_of(kind, done, checkpoint=path, on_epoch=lambda report: epochs.append(report.epoch))
+    assert epochs == list(range(done, epochs_of(kind)))
+    assert resumed[0] == expected[0]
+    assert same_bits(resumed[1], expected[1])
+
+
+def test_stopped_after_every_epoch(tmp_path):
+    kind = "random signs and dropout"
+    expected, path = run_of(kind), tmp_path / "run"
+    for epoch in range(EPOCHS):
+        with pytest.raises(Interrupted, match=f"stopped after epoch {epoch}: run the same command again to go on"):
+            run_of(kind, checkpoint=path, should_stop=lambda: True)
+    found = run_of(kind, checkpoint=path)
+    assert found[0] == expected[0]
+    assert same_bits(found[1], expected[1])
+
+
+def test_a_complete_training_is_only_tested(tmp_path):
+    expected = run_of("plain", checkpoint=tmp_path / "run")
+    before = (tmp_path / "run").read_bytes()
+    task = small_task()
+    torch.manual_seed(5)
+    model, modes = GRED(task.spec, dim=16, layers=1), []  # other weights than those that were trained
+    model.register_forward_pre_hook(lambda m, inputs: modes.append(m.training))
+    found = run_of("plain", model=model, checkpoint=tmp_path / "run", on_epoch=lambda report: pytest.fail("trained"))
+    assert modes == [False] * 2  # twelve graphs, eight a batch
+    assert found[0] == expected[0]
+    assert same_bits(found[1], expected[1])
+    assert (tmp_path / "run").read_bytes() == before
+
+
+def test_the_seconds_before_count(tmp_path):
+    task, seconds = small_task(), []
+    for _ in range(2):
+        with pytest.raises(Interrupted):
+            train(
+                small_model(task),
+                task,
+                checkpoint=tmp_path / "run",
+                should_stop=lambda: True,
+                on_epoch=lambda report: seconds.append(report.seconds),
+            )
+    last = train(
+        small_model(task), task, checkpoint=tmp_path / "run", on_epoch=lambda report: seconds.append(report.seconds)
+    )
+    assert len(seconds) == 4
+    assert last.seconds == pytest.approx(sum(seconds))
+
+
+@pytest.mark.parametrize(("pause", "written"), [(0, [None, 0, 1, 2]), (1e6, [None] * 4)])
+def test_when_a_checkpoint_is_written(tmp_path, pause, written):
+    """After the report of its epoch; at the end in any case."""
+    path, found = tmp_path / "run", []
+
+    def on_epoch(report):
+        checkpoint = load(path)
+        found.append(checkpoint and checkpoint.progress.epoch)
+
+    train(small_model(task := small_task()), task, checkpoint=path, checkpoint_seconds=pause, on_epoch=on_epoch)
+    assert found == written
+    assert load(path).progress.epoch == 3
+    assert load(path).progress.steps == 4 * 4
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"seed": 1}, "setting 'seed' was 0, and is 1"),
+        ({"epochs": 6}, "setting 'epochs' was 4, and is 6"),
+        ({"learning_rate": 0.1}, "setting 'learning_rate' was 0.001, and is 0.1"),
+        ({"graphs": 80}, "setting 'train graphs' was 36, and is 48"),
+        ({"encoder": "gru"}, "weight 'layers.0.encoder.rnn.weight_ih_l0' was None, and is torch.float32 (48, 16)"),
+    ],
+)
+def test_a_checkpoint_of_another_training_is_left_alone(tmp_path, caplog, change, why):
+    def attempt(seed=0, encoder="lru", graphs=60, **recipe):
+        task = small_task(graphs)
+        model = small_model(task, encoder=encoder)
+        return but_seconds(train(model, task, seed, **recipe)), weights(model)
+
+    attempt(checkpoint=tmp_path / "run")
+    expected, found = attempt(**change), attempt(**change, checkpoint=tmp_path / "run")
+    assert why in caplog.text
+    assert found[0] == expected[0]
+    assert same_bits(found[1], expected[1])
+
+
+def test_what_does_not_change_the_result_may_change(tmp_path, caplog):
+    expected = run_of("plain")
+    with pytest.raises(Interrupted):
+        run_of("plain", checkpoint=tmp_path / "run", should_stop=stop_after(2), checkpoint_seconds=3, device="auto")
+    epochs: list[int] = []
+    found = run_of(
+        "plain",
+        checkpoint=tmp_path / "run",
+        on_epoch=lambda report: epochs.append(report.epoch),
+        device="cpu",
+        checkpoint_seconds=0,
+    )
+    assert epochs == [2, 3, 4]
+    assert found[0] == expected[0]
+    assert not caplog.records
+
+
+def test_a_damaged_checkpoint_begins_again(tmp_path, caplog):
+    expected, path = run_of("plain"), tmp_path / "run"
+    with pytest.raises(Interrupted):
+        run_of("plain", checkpoint=path, should_stop=stop_after(2))
+    path.write_bytes(path.read_bytes()[:-1])
+    found = run_of("plain", checkpoint=path)
+    assert "training begins again" in caplog.text
+    assert found[0] == expected[0]
+    assert same_bits(found[1], expected[1])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_the_disk_is_full_in_the_middle(tmp_path):
+    expected, path = run_of("plain"), tmp_path / "run"
+
+    def fill(report):
+        if report.epoch == 3:
+            (tmp_path / "run.unfinished").symlink_to("/dev/full")
+
+    with pytest.raises(CannotWrite, match="the disk is full: free some space in"):
+        run_of("plain", checkpoint=path, on_epoch=fill)
+    assert load(path).progress.epoch == 2
+    found = run_of("plain", checkpoint=path)
+    assert found[0] == expected[0]
+    assert same_bits(found[1], expected[1])
+
+
+def test_tied_weights_stay_tied(tmp_path):
+    def attempt(**how):
+        task = small_task()
+        model = small_model(task)
+        model.layers[0].glu.gate.weight = model.layers[0].glu.value.weight
+        return but_seconds(train(model, task, **how)), weights(model), model.layers[0].glu
+
+    expected = attempt()
+    with pytest.raises(Interrupted):
+        attempt(checkpoint=tmp_path / "run", should_stop=stop_after(2))
+    found = attempt(checkpoint=tmp_path / "run")
+    assert found[0] == expected[0]
+    assert same_bits(found[1], expected[1])
+    assert found[2].gate.weight is found[2].value.weight
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import torch
+sys.path[:0] = ["tests", "tests/training"]
+torch.set_num_threads(1)
+from test_resume import KINDS, small_model, task_of, run_of
+
+kind, path, when = "random signs and dropout", Path(sys.argv[1]), sys.argv[2]
+model = small_model(task_of(kind), **KINDS[kind][0])
+calls = 0
+
+def count():
+    global calls
+    calls += 1
+    if calls == {"in a step": 15, "while writing": 4}[when]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if when == "in a step":  # four a training epoch
+    model.register_forward_hook(lambda m, *_: count() if m.training else None)
+else:
+    sys.addaudithook(lambda event, names: count() if event == "os.rename" and str(path) in map(str, names) else None)
+run_of(kind, model=model, checkpoint=path)
+"""
+
+
+@pytest.mark.parametrize("when", ["in a step", "while writing"])
+def test_killed(tmp_path, when):
+    """In the third step of epoch 3, or with its checkpoint written but not yet in place."""
+    path, kind, epochs = tmp_path / "run", "random signs and dropout", []
+    assert run("-c", KILLED, str(path), when).returncode == -signal.SIGKILL
+    assert load(path).progress.epoch == 2
+    assert ("run.unfinished" in os.listdir(tmp_path)) == (when == "while writing")
+    found = run_of(kind, checkpoint=path, on_epoch=lambda report: epochs.append(report.epoch))
+    expected = run_of(kind)
+    assert epochs == [3, 4]
+    assert found[0] == expected[0]
+    assert same_bits(found[1], expected[1])
+    assert os.listdir(tmp_path) == ["run"]
