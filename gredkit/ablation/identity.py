@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import inspect
 import json
 import sys
@@ -44,12 +45,15 @@ def code_hash(model: nn.Module, *others: str) -> str:
 
     A new component changes no other trial's id; neither do comments and layout.
     """
-    waiting = {kind.__module__ for module in model.modules() for kind in type(module).__mro__} | set(others)
+    waiting = {kind.__module__ for module in model.modules() for kind in type(module).__mro__}
+    waiting |= {importlib.import_module(name).__name__ for name in others}
     seen: set[str] = set()
     while waiting:
         name = waiting.pop()
         module = sys.modules.get(name)
         if name in seen or name in SENTENCES or module is None or not _is_ours(module):
+            continue
+        if hasattr(module, "__path__"):  # a package holds whatever was imported so far
             continue
         seen.add(name)
         for value in vars(module).values():

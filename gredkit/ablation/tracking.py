@@ -246,6 +246,7 @@ def _connect(uri: str) -> Any:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table that it creates
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # and it of every attempt
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 

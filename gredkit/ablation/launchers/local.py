@@ -1,7 +1,7 @@
 import multiprocessing
 import signal
 from contextlib import suppress
-from multiprocessing import connection
+from multiprocessing import connection, forkserver
 from pathlib import Path
 
 import psutil
@@ -26,6 +26,7 @@ class Local(Launcher):
         self._context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         if "forkserver" in methods:
             self._context.set_forkserver_preload(["gredkit.ablation.worker", "sklearn.metrics"])
+            forkserver.ensure_running()  # it imports while this process connects to MLflow
         self._running: list[LocalJob] = []
 
     def start(self, folder: Path) -> Job:
