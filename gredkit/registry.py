@@ -1,5 +1,6 @@
 """The one Registry class; every kind of component is an instance of it."""
 
+import dataclasses
 import difflib
 import importlib
 import inspect
@@ -101,6 +102,9 @@ def describe(component: Component) -> str:
 
 def hyperparameters(component: Component) -> dict[str, Any]:
     """The parameters with defaults: what a user may set; dimensions, which code passes, have none."""
+    if dataclasses.is_dataclass(component):
+        fields = dataclasses.fields(component)
+        return {f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory() for f in fields}
     parameters = inspect.signature(component).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
 

@@ -128,7 +128,7 @@ def load_folder(folder: str | Path) -> TrainedModel:
 
 
 def load(run_id: str, tracking_uri: str | None = None) -> TrainedModel:
-    """The model of an MLflow run; runs are looked for where `gredkit.tracking_uri` says."""
+    """The model of an MLflow run; runs are looked for where `gredkit.store` says."""
     from gredkit.tracked import download  # MLflow takes two seconds
 
     with TemporaryDirectory(prefix="gredkit-") as folder:

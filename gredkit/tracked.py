@@ -1,10 +1,9 @@
 """What an MLflow run keeps of its model."""
 
-import os
 from pathlib import Path
 
 from gredkit.errors import UserError, cause
-from gredkit.tracking_uri import ADVICE, existing_store, shown, tracking_uri
+from gredkit.store import ADVICE, connect, existing_store, shown, tracking_uri
 
 ARTIFACT = "model"  # the folder among the artifacts of a run
 UNKNOWN = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")  # what MLflow says of an id that no run has
@@ -13,12 +12,8 @@ UNKNOWN = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")  # what MLflow 
 def download(run_id: str, file: str, folder: Path, uri: str | None = None) -> Path:
     """Copy the stored model of a run, of which `file` is a part, into a folder; returns where it lies there."""
     uri = existing_store(tracking_uri(uri))
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # read when MLflow is imported
-    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-    from mlflow import MlflowClient
-
+    client = connect(uri)
     try:
-        client = MlflowClient(tracking_uri=uri)
         client.get_run(run_id)
         found = [artifact.path for artifact in client.list_artifacts(run_id, ARTIFACT)]
     except Exception as error:  # MLflow's own, or of the database or the network below it

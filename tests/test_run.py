@@ -4,24 +4,46 @@ import pytest
 from commands import ROOT, fails_with_a_sentence, run
 
 STUDIES = sorted(path.relative_to(ROOT).as_posix() for path in Path(ROOT, "ablations").glob("*.gin"))
-TINY = ("--set", "SEEDS=(0, 1)", "--set", "EPOCHS=1", "--set", "datasets.ring_transfer.graphs=20")
+TINY = (
+    *("--set", "BUDGET='smoke'", "--set", "DATASETS=('ring_transfer',)"),
+    *("--set", "datasets.ring_transfer.graphs=20", "--set", "DIM=24"),
+)
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_study_runs_and_ends_in_a_table(study):
-    result = run("-m", "gredkit.run", "--gin", study, *TINY)
+def test_every_study_runs_and_ends_in_a_table(study, tmp_path):
+    result = run("-m", "gredkit.run", "--gin", study, *TINY, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
+    assert not result.stderr
     table = [line for line in result.stdout.splitlines() if line.startswith("|")]
-    assert len(table) > 3
+    assert len(table) > 4
     assert all(line.endswith("| 2 |") for line in table[2:])
+    report = tmp_path / "reports" / Path(study).stem / "table.md"
+    assert report.read_text().splitlines() == table
 
 
-def test_mistakes_end_in_one_sentence():
-    study = ("--gin", STUDIES[0])
+def test_a_dry_run_shows_every_trial_and_leaves_nothing(tmp_path):
+    result = run("-m", "gredkit.run", "--gin", "ablations/rnn_flavors.gin", *TINY, "--dry-run", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    for said in ("lru", "lstm", "rnn", "attention", "parameters", "8 trials, about"):
+        assert said in result.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_mistakes_end_in_one_sentence(tmp_path):
+    study = ("--gin", STUDIES[0], *TINY)
     for arguments, said in (
-        (("--gin", "ablations/none.gin"), "there is no gin file 'ablations/none.gin'"),
-        ((*study, "--set", "nothing.here=1"), "nothing"),
-        ((*study, *TINY, "--set", "study.axes={'variant.encoder': ['lsmt']}"), "did you mean 'lstm'"),
-        ((*study, *TINY, "--set", "run_trial.dataset='rings'"), "ring_transfer"),
+        (("--gin", "ablations/rnn_flavours.gin"), "did you mean 'ablations/rnn_flavors.gin'"),
+        ((*study, "--set", "nothing.here=1"), "gin knows no 'nothing'"),
+        ((*study, "--set", "study.axes={'variant.encoder': ['lsmt']}"), "did you mean 'lstm'"),
+        ((*study, "--set", "DATASETS=('ring_trasfer',)"), "did you mean 'ring_transfer'"),
+        ((*study, "--set", "BUDGET='smok'"), "did you mean 'gin/budgets/smoke.gin'"),
+        ((*study, "--set", "EPOHCS=3"), "did you mean 'EPOCHS'"),
+        ((*study, "--set", "EPOCHS='x'"), "declared as int"),
+        ((*study, "--import", "no_such_module"), "cannot import 'no_such_module'"),
+        ((*study, "--launcher", "lokal"), "did you mean 'local'"),
+        ((*study, "--tracking-uri", "mlruns"), "use sqlite:///PATH"),
+        ((*study, "--gin", "gin/suites/paper.gin", "--set", "DATASETS=('zinc',)", "--data", "."), "ZINC"),
     ):
-        assert said in fails_with_a_sentence(run("-m", "gredkit.run", *arguments))
+        assert said in fails_with_a_sentence(run("-m", "gredkit.run", *arguments, cwd=tmp_path))
+        assert not list(tmp_path.glob(".gredkit/*"))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.tracking import Tracker
+from gredkit.errors import cause
 
 log = logging.getLogger(__name__)
 EVERY = 1.0  # seconds
@@ -73,13 +74,9 @@ class Forwarder:
         except Exception as error:  # whatever the network, the server or its database say
             if self._silent_since is None:
                 self._silent_since = time.monotonic()
-                self._say(f"MLflow does not answer ({_first_line(error)}); training goes on, and it is told later")
+                self._say(f"MLflow does not answer ({cause(error)}); training goes on, and it is told later")
             return False
         if self._silent_since is not None:
             self._say(f"MLflow answers again after {time.monotonic() - self._silent_since:.0f} s")
             self._silent_since = None
         return True
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -3,20 +3,17 @@
 import functools
 import getpass
 import json
-import logging
 import os
 import platform
 import socket
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
-from filelock import FileLock
 
 from gredkit.ablation.folder import Event, TrialFolder
 from gredkit.ablation.measured import measured
@@ -24,7 +21,7 @@ from gredkit.ablation.plan import Plan
 from gredkit.ablation.record import git_commit
 from gredkit.ablation.trial import Trial
 from gredkit.errors import UserError
-from gredkit.tracking_uri import tracking_uri
+from gredkit.store import SQLITE, connect, tracking_uri
 
 STATUS = {"finished": "FINISHED", "diverged": "FAILED", "failed": "FAILED", "interrupted": "KILLED"}
 PARAM_LENGTH = 6000  # the most that MLflow takes
@@ -32,13 +29,6 @@ BATCH = {"metrics": 900, "params": 90}  # MLflow takes 1000 and 100 at a time
 HEARTBEAT = 30.0  # seconds between two signs of life of an invocation
 SILENT = 300.0  # seconds without one after which an invocation on another machine counts as dead
 PAGE = 1000
-QUIET = {
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "DO_NOT_TRACK": "true",
-    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # our own patience is longer than MLflow's
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
-}
 PLANNED = ("id", "variant", "dataset", "seed", "role", "tuning", "parameters", "metric", "larger_is_better")
 
 
@@ -64,7 +54,7 @@ class Tracker:
 
     def __init__(self, study: str, uri: str | None = None):
         self.study, self.uri = study, tracking_uri(uri)
-        self._client = _connect(self.uri)
+        self._client = connect(self.uri)
         self.experiment = self._experiment()
         self.invocation = ""
         self._beat = 0.0
@@ -241,32 +231,11 @@ class Tracker:
                 return runs
 
 
-def _connect(uri: str) -> Any:
-    """A client. A new SQLite store is made by one process at a time: MLflow's own migration cannot be shared."""
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table that it creates
-    logging.getLogger("urllib3").setLevel(logging.ERROR)  # and it of every attempt
-    from mlflow import MlflowClient
-    from mlflow.exceptions import MlflowException
-
-    database = uri.removeprefix("sqlite:///") if uri.startswith("sqlite:///") else None
-    if database:
-        Path(database).parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(f"{database}.lock") if database else nullcontext():
-            client = MlflowClient(tracking_uri=uri)
-            client.search_experiments(max_results=1)
-    except (MlflowException, OSError) as error:
-        raise UserError(f"MLflow cannot be reached at {uri}: {str(error).splitlines()[0]}") from error
-    return client
-
-
 def _artifacts(uri: str, study: str) -> str | None:
     """Beside a SQLite store; a server knows its own place."""
-    if not uri.startswith("sqlite:///"):
+    if not uri.startswith(SQLITE):
         return None
-    return (Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts" / study).as_uri()
+    return (Path(uri.removeprefix(SQLITE)).parent / "mlartifacts" / study).as_uri()
 
 
 @functools.cache

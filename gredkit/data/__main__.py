@@ -22,7 +22,7 @@ def dataset(arguments: argparse.Namespace) -> Task:
 
 
 def list_datasets(arguments: argparse.Namespace) -> None:
-    console().print(table(DATASETS))
+    console().print(table(DATASETS.plural, DATASETS))
 
 
 def prepare_dataset(arguments: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from gredkit.training.device import PRECISIONS, resolve
 
 @dataclass(frozen=True)
 class Recipe:
-    """The hyper-parameters of training; a value that makes no sense is a `UserError`."""
+    """How a model is trained; a value that makes no sense is a `UserError`."""
 
     epochs: int = 20
     batch_size: int = 32

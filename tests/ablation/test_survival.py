@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 
 import psutil
 import pytest
@@ -169,3 +170,33 @@ def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
     states = {(known.tags["variant"], known.state) for known in study.trials().values() if known.state != "failed"}
     assert states == {("fine", "finished"), ("too fast", "diverged"), ("broken", "finished")}
     assert retried.returncode == 0, retried.stdout
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 400 kB, and how to give it more room."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", folder], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("only root may mount a disk")
+    yield folder, lambda: subprocess.run(["mount", "-o", "remount,size=50m", folder], check=True)
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_is_a_sentence_and_the_next_invocation_goes_on(small_disk, tmp_path):
+    disk, make_room = small_disk
+    study = TinyStudy(tmp_path, WITHOUT_AXES.replace("DIM = 8", "DIM = 48"))
+    result = study.run("--work", str(disk))
+    assert result.returncode == 1, result.stderr
+    assert "Traceback" not in result.stdout + result.stderr
+    assert "the disk is full: free some space" in result.stdout
+    assert "go on with: python -m gredkit.run" in result.stdout
+    assert [known.state for known in study.trials().values()] == ["interrupted"] * 2
+    assert not list(disk.glob("*/*.unfinished"))
+
+    make_room()
+    assert study.run("--work", str(disk)).returncode == 0
+    undisturbed = TinyStudy(tmp_path / "undisturbed", WITHOUT_AXES.replace("DIM = 8", "DIM = 48"))
+    assert undisturbed.run().returncode == 0
+    assert study.scores() == undisturbed.scores()

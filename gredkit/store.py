@@ -1,0 +1,70 @@
+"""Where MLflow keeps the runs."""
+
+import logging
+import os
+import re
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from filelock import FileLock
+
+from gredkit.errors import UserError, cause
+
+SQLITE = "sqlite:///"
+QUIET = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # our own patience is longer than MLflow's
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+}
+
+
+def tracking_uri(given: str | None = None) -> str:
+    """The address given, `$MLFLOW_TRACKING_URI`, or `mlflow.db` in the working folder; a path becomes absolute."""
+    uri = given or os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}mlflow.db"
+    if uri.startswith("file:") or not (re.match(r"\w[\w+.-]+:", uri) or uri == "databricks"):
+        raise UserError(f"MLflow keeps runs in a database or on a server, not in {uri}: use sqlite:///PATH or http://…")
+    return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).absolute()}" if uri.startswith(SQLITE) else uri
+
+
+def existing_store(uri: str) -> str:
+    """The same address, once it is clear that MLflow would not make an empty store there."""
+    if uri.startswith(SQLITE):
+        file = Path(unquote(uri[len(SQLITE) :].partition("?")[0]))
+        if not file.is_file():
+            raise UserError(f"there is no database {file}: {ADVICE}")
+    return uri
+
+
+def shown(uri: str) -> str:
+    """An address as it may be printed, without a password."""
+    return re.sub(r"//[^/@]*@", "//", uri)
+
+
+def connect(uri: str) -> Any:
+    """An MLflow client.
+
+    A new SQLite store is made by one process at a time: several that migrate its tables at once would all crash.
+    """
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    from mlflow import MlflowClient
+
+    logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table that it creates
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # and it of every attempt
+    database = Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
+    try:
+        if database:
+            database.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{database}.lock") if database else nullcontext():
+            client = MlflowClient(tracking_uri=uri)
+            client.search_experiments(max_results=1)
+    except Exception as error:  # MLflow's own, or of the database or the network below it
+        raise UserError(f"MLflow cannot be reached at {shown(uri)}: {cause(error)}") from None
+    return client
+
+
+ADVICE = "say where the runs are, with --tracking-uri or $MLFLOW_TRACKING_URI"
