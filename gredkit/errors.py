@@ -15,9 +15,12 @@ def cause(error: Exception) -> str:
 
 
 def command(main: Callable[[], None]) -> None:
-    """Run a command line; a `UserError` ends it with one sentence on stderr and exit code 2."""
+    """Run a command line; a `UserError` ends it with one sentence on stderr and exit code 2, Ctrl-C with 130."""
     try:
         main()
     except UserError as error:
         print(f"error: {str(error).splitlines()[0]}", file=sys.stderr)  # gin adds lines of its own
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(130)

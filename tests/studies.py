@@ -75,7 +75,7 @@ class TinyStudy:
         return {name: tuple(known.metrics[key] for key in names) for name, known in finished.items()}
 
     def statuses(self) -> set[str]:
-        return {run.info.status for run in self.tracker()._search("")}
+        return {run.info.status for run in self.tracker().search()}
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:

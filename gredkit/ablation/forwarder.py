@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from gredkit.ablation.folder import TrialFolder
+from gredkit.ablation.sending import send
 from gredkit.ablation.tracking import Tracker
 from gredkit.errors import cause
 
@@ -40,6 +41,11 @@ class Forwarder:
         with self._lock:
             self._ended.add(folder.path.name)
 
+    def forget(self, folder: TrialFolder) -> None:
+        """The trial turned out to be another invocation's."""
+        with self._lock:
+            self._folders.pop(folder.path.name, None)
+
     def close(self, patience: float) -> int:
         """Send the rest; how many trials MLflow does not know all of after so many seconds."""
         self._closing.set()
@@ -64,10 +70,10 @@ class Forwarder:
         try:
             self._tracker.beat()
             for name, folder in folders.items():
-                done = self._tracker.send(folder)
+                done = send(self._tracker, folder)
                 if name in ended:
                     with self._lock:
-                        del self._folders[name]
+                        self._folders.pop(name, None)
                         self._ended.discard(name)
                     if done:
                         folder.remove()

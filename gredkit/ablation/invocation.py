@@ -15,6 +15,7 @@ from gredkit.ablation.plan import Plan, after_tuning, make_plan
 from gredkit.ablation.progress import Progress
 from gredkit.ablation.runner import Runner, sort_out
 from gredkit.ablation.screen import Screen
+from gredkit.ablation.sending import send
 from gredkit.ablation.source import Source
 from gredkit.ablation.tracking import Tracker
 from gredkit.registry import LAUNCHERS
@@ -62,21 +63,23 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
     runner = Runner(launcher, tracker, forwarder, options.work)
     if repaired:
         console.print(f"{repaired} runs that a crash had left running are marked as interrupted")
+    trials: list[Progress] = []
     try:
-        trials = _run(runner, plan, tracker, options, console)
+        trials += _run(runner, plan, tracker, options, console)
         if plan.is_tuning and not runner.was_interrupted:
             scores = {one.trial.id: one.validation for one in trials if one.state == "finished"}
             final = after_tuning(plan, lambda trial: scores.get(trial.id))
             tracker.add_plan(final)
             trials += _run(runner, final, tracker, options, console)
     finally:
-        unsent = forwarder.close(PATIENCE)
-    tracker.end(Counter(one.state for one in trials))
+        unsent = forwarder.close(0.0 if runner.is_impatient else PATIENCE)
+    if not unsent:
+        tracker.end(Counter(one.state for one in trials))
     return Ended(trials, tracker, runner.was_interrupted, unsent)
 
 
 def _run(runner: Runner, plan: Plan, tracker: Tracker, options: Options, console: Console) -> list[Progress]:
-    trials = sort_out(plan.trials, tracker.trials(), tracker, options.retry)
+    trials = sort_out(plan.trials, tracker, options.work, options.retry)
     console.print(_announcement(plan, trials), highlight=False)
     with Screen(console, trials, options.jobs) as screen:
         runner.run(trials, screen)
@@ -105,7 +108,7 @@ def _send_leftovers(tracker: Tracker, work: Path) -> None:
             with FileLock(folder.lock, timeout=0):
                 if folder.is_open():
                     folder.append("ended", state="interrupted", message="its process was ended from outside")
-                done = tracker.send(folder)
+                done = send(tracker, folder)
         except Timeout:
             continue
         if done:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from gredkit.ablation.folder import Event
-from gredkit.ablation.trial import Trial
 
 EPOCH = {
     "train/loss": "train_loss",
@@ -26,14 +25,13 @@ RESULT = {
 }
 
 
-def measured(trial: Trial, event: Event) -> list[Any]:
-    """An event as MLflow's metrics: names that sort and group by their first part, one step an epoch."""
+def measured(event: Event) -> list[Any]:
+    """An event as MLflow's metrics: names that sort and group by their first part, one step an epoch.
+
+    What there is once a trial stands at step 0, for which MLflow draws bars and no curves.
+    """
     from mlflow.entities import Metric
 
-    if event["event"] == "epoch":
-        names = EPOCH
-    elif event["event"] == "result":
-        names = {**RESULT, f"best/test_{trial.metric}": "test"}
-    else:
-        return []
-    return [Metric(name, float(event[key]), event["time"], event["epoch"]) for name, key in names.items()]
+    names = {"epoch": EPOCH, "result": RESULT}.get(event["event"], {})
+    step = event["epoch"] if event["event"] == "epoch" else 0
+    return [Metric(name, float(event[key]), event["time"], step) for name, key in names.items()]

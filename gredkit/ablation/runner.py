@@ -11,7 +11,7 @@ from gredkit.ablation.forwarder import Forwarder
 from gredkit.ablation.launchers.base import Job, Launcher
 from gredkit.ablation.progress import Progress
 from gredkit.ablation.screen import Screen
-from gredkit.ablation.tracking import Known, Tracker
+from gredkit.ablation.tracking import Tracker
 from gredkit.ablation.trial import Trial
 
 TICK = 0.25  # seconds between two looks at the trials
@@ -28,6 +28,11 @@ class Runner:
     @property
     def was_interrupted(self) -> bool:
         return self._interrupts > 0
+
+    @property
+    def is_impatient(self) -> bool:
+        """Whether Ctrl-C came twice."""
+        return self._interrupts > 1
 
     def folder_of(self, trial: Trial) -> TrialFolder:
         return TrialFolder(self._folder / trial.id)
@@ -65,7 +70,9 @@ class Runner:
             state = "interrupted" if state == "killed" else "failed"
             folder.append("ended", state=state, message=message)
         one.end(state, message)
-        if state != "elsewhere":
+        if state == "elsewhere":
+            self._forwarder.forget(folder)
+        else:
             self._forwarder.ended(folder)
 
     @contextmanager
@@ -88,15 +95,17 @@ class Runner:
                 signal.signal(number, handler)
 
 
-def sort_out(trials: Sequence[Trial], known: Mapping[str, Known], tracker: Tracker, retry: bool) -> list[Progress]:
+def sort_out(trials: Sequence[Trial], tracker: Tracker, work: Path, retry: bool) -> list[Progress]:
     """What is to be done: finished trials are only shown, failed ones done again when asked."""
-    result = []
+    result, all_known = [], tracker.trials()
     for trial in trials:
-        one, found = Progress(trial), known.get(trial.id)
+        one, found = Progress(trial), all_known.get(trial.id)
         if found is not None and found.state == "running":  # of an invocation that lives: the dead were repaired
             one.end("elsewhere", "another invocation is training it")
         elif found is not None and found.state in RETRIED and retry:
             tracker.discard(found.run)
+        elif found is not None and found.state == "interrupted" and not (work / trial.id).is_dir():
+            tracker.discard(found.run)  # its checkpoint is on another machine, or was deleted
         elif found is not None and found.state in ("finished", *RETRIED):
             one.state, one.is_new, one.began = found.state, False, 0.0
             one.validation, one.test = found.metrics.get("best/validation"), found.metrics.get("best/test")

@@ -48,7 +48,7 @@ class Screen:
     def _table(self) -> Table:
         table = Table(box=None, pad_edge=False)
         for column, justify in (("trial", "left"), ("dataset", "left"), ("seed", "right"), ("state", "left"),
-                                ("epoch", "right"), ("score", "right"), ("left", "right")):  # fmt: skip
+                                ("epoch", "right"), ("score", "right"), ("time", "right")):  # fmt: skip
             table.add_column(column, justify=justify, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
         for one in self._shown():
             left = one.seconds_left()

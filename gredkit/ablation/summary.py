@@ -15,25 +15,25 @@ from gredkit.reports.frame import trials_frame
 def summarise(ended: Ended, options: Options, reports: Path, console: Console) -> None:
     """The table, what went wrong, where the report is, and the commands that go on from here."""
     tracker = ended.tracker
-    results = trials_frame(tracker)
-    text = REPORTS["table"](results)
-    folder = reports / tracker.study
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.md").write_text(f"{text}\n")
 
     def say(said: str) -> None:
         console.print(said, highlight=False, markup=False, soft_wrap=True)
 
-    say("")
-    console.print(Markdown(text)) if console.is_terminal else say(text)
+    if not ended.unsent:
+        text = REPORTS["table"](trials_frame(tracker))
+        path = reports / tracker.study / "table.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+        say("")
+        console.print(Markdown(text)) if console.is_terminal else say(text)
+        say(f"report: {path}")
     for one in ended.trials:
-        if one.state in ("failed", "diverged", "interrupted"):
+        if one.state in ("failed", "diverged"):
             say(line(one))
     if ended.unsent:
-        say(f"MLflow does not know all of {ended.unsent} trials yet; the same command sends it")
+        say(f"MLflow does not know all of {ended.unsent} trials yet: the same command sends the rest, and reports")
     if ended.interrupted or any(one.state == "interrupted" for one in ended.trials):
         say(f"go on with: {options.command}")
-    say(f"report: {folder / 'table.md'}")
     say(f"MLflow: {open_command(tracker.uri)}")
 
 

@@ -15,8 +15,6 @@ from typing import Any
 
 import psutil
 
-from gredkit.ablation.folder import Event, TrialFolder
-from gredkit.ablation.measured import measured
 from gredkit.ablation.plan import Plan
 from gredkit.ablation.record import git_commit
 from gredkit.ablation.trial import Trial
@@ -24,8 +22,6 @@ from gredkit.errors import UserError
 from gredkit.store import SQLITE, connect, tracking_uri
 
 STATUS = {"finished": "FINISHED", "diverged": "FAILED", "failed": "FAILED", "interrupted": "KILLED"}
-PARAM_LENGTH = 6000  # the most that MLflow takes
-BATCH = {"metrics": 900, "params": 90}  # MLflow takes 1000 and 100 at a time
 HEARTBEAT = 30.0  # seconds between two signs of life of an invocation
 SILENT = 300.0  # seconds without one after which an invocation on another machine counts as dead
 PAGE = 1000
@@ -54,7 +50,7 @@ class Tracker:
 
     def __init__(self, study: str, uri: str | None = None):
         self.study, self.uri = study, tracking_uri(uri)
-        self._client = connect(self.uri)
+        self.client = connect(self.uri)
         self.experiment = self._experiment()
         self.invocation = ""
         self._beat = 0.0
@@ -62,18 +58,18 @@ class Tracker:
     def trials(self) -> dict[str, Known]:
         """The runs of this study's trials by their ids; of several of one trial the latest."""
         known: dict[str, Known] = {}
-        for run in self._search("tags.kind = 'trial'"):
+        for run in self.search("tags.kind = 'trial'"):
             known.setdefault(run.data.tags["trial_id"], Known(run.info.run_id, run.data.tags, run.data.metrics))
         return known
 
     def repair(self) -> int:
         """Runs that a crash left `RUNNING` become interrupted ones; those of a living invocation stay."""
-        runs = self._search("attributes.status = 'RUNNING'")
+        runs = self.search("attributes.status = 'RUNNING'")
         alive = {run.info.run_id for run in runs if run.data.tags.get("kind") == "study" and _is_alive(run.data.tags)}
         dead = [run for run in runs if not {run.info.run_id, run.data.tags.get("mlflow.parentRunId")} & alive]
         for run in dead:
-            self._client.set_tag(run.info.run_id, "state", "interrupted")
-            self._client.set_terminated(run.info.run_id, "KILLED")
+            self.client.set_tag(run.info.run_id, "state", "interrupted")
+            self.client.set_terminated(run.info.run_id, "KILLED")
         return len(dead)
 
     def begin(self, command: str, files: Iterable[str], plan: Plan) -> None:
@@ -87,33 +83,33 @@ class Tracker:
             "pid": str(os.getpid()),
             "started": str(psutil.Process().create_time()),
             "heartbeat": str(time.time()),
-            **_common(),
+            **common_tags(),
         }
         name = f"{self.study}, {time.strftime('%Y-%m-%d %H:%M:%S')}"
-        run = self._client.create_run(self.experiment, tags=tags, run_name=name)
+        run = self.client.create_run(self.experiment, tags=tags, run_name=name)
         self.invocation = run.info.run_id
         for file in files:
-            self._client.log_artifact(self.invocation, file, "study")
+            self.client.log_artifact(self.invocation, file, "study")
         self.add_plan(plan)
 
     def add_plan(self, plan: Plan) -> None:
         """Which trials this invocation is about, also those that were trained before."""
         rows = [{key: getattr(trial, key) for key in PLANNED} for trial in plan.trials]
-        self._client.log_dict(self.invocation, {"trials": rows}, "tuning.json" if plan.is_tuning else "plan.json")
+        self.client.log_dict(self.invocation, {"trials": rows}, "tuning.json" if plan.is_tuning else "plan.json")
 
     def last_plan(self) -> list[dict[str, Any]]:
         """The trials that the last invocation was about; none if there was none, or if it is still tuning."""
-        for run in self._search("tags.kind = 'study'")[:1]:
-            if any(file.path == "plan.json" for file in self._client.list_artifacts(run.info.run_id)):
+        for run in self.search("tags.kind = 'study'")[:1]:
+            if any(file.path == "plan.json" for file in self.client.list_artifacts(run.info.run_id)):
                 with tempfile.TemporaryDirectory() as folder:
-                    path = self._client.download_artifacts(run.info.run_id, "plan.json", folder)
+                    path = self.client.download_artifacts(run.info.run_id, "plan.json", folder)
                     return json.loads(Path(path).read_text())["trials"]
         return []
 
     def beat(self) -> None:
         """A sign of life, now and then."""
         if self.invocation and time.monotonic() - self._beat > HEARTBEAT:
-            self._client.set_tag(self.invocation, "heartbeat", str(time.time()))
+            self.client.set_tag(self.invocation, "heartbeat", str(time.time()))
             self._beat = time.monotonic()
 
     def end(self, states: Mapping[str, int]) -> None:
@@ -121,97 +117,28 @@ class Tracker:
         if not self.invocation:
             return
         state = "interrupted" if states.get("interrupted") else "failed" if states.get("failed") else "finished"
-        self._client.set_tag(self.invocation, "state", state)
+        self.client.set_tag(self.invocation, "state", state)
         for name, count in states.items():
-            self._client.log_metric(self.invocation, f"trials/{name}", count)
-        self._client.set_terminated(self.invocation, STATUS[state])
+            self.client.log_metric(self.invocation, f"trials/{name}", count)
+        self.client.set_terminated(self.invocation, STATUS[state])
 
     def discard(self, run: str) -> None:
         """Delete a run that is done again; MLflow can bring it back."""
-        self._client.delete_run(run)
+        self.client.delete_run(run)
 
     def relabel(self, known: Known, trial: Trial) -> None:
         """A trial that was trained under one name, or to tune, may now serve under another."""
         role = "final" if "final" in (known.tags.get("role"), trial.role) else "tune"
         for name, value in {"variant": trial.variant, "dataset": trial.dataset, "role": role}.items():
             if known.tags.get(name) != value:
-                self._client.set_tag(known.run, name, value)
-
-    def send(self, folder: TrialFolder) -> bool:
-        """Tell MLflow what happened since the last time; whether the trial is done with."""
-        sent = folder.sent()
-        events, place = folder.events(sent.get("place", 0))
-        if not events:
-            return bool(sent.get("done"))
-        run = sent.get("run") or self._run(folder)
-        trial = folder.trial()
-        for event in events:
-            if event["event"] == "started":
-                self._start(run, trial, event)
-                self._client.log_artifacts(run, str(folder.artifacts))
-        self._log(run, [metric for event in events for metric in measured(trial, event)])
-        last = [event for event in events if event["event"] in ("started", "ended")][-1:]
-        ended = last[0] if last and last[0]["event"] == "ended" else None
-        if ended:
-            self._finish(run, folder, ended)
-        done = ended is not None and ended["state"] != "interrupted"
-        folder.mark_sent(run=run, place=place, done=done)
-        return done
-
-    def _run(self, folder: TrialFolder) -> str:
-        trial = folder.trial()
-        tags = {
-            "kind": "trial",
-            "study": trial.study,
-            "variant": trial.variant,
-            "dataset": trial.dataset,
-            "seed": str(trial.seed),
-            "role": trial.role,
-            "trial_id": trial.id,
-            "metric": trial.metric,
-            "larger_is_better": str(trial.larger_is_better).lower(),
-            "axes": json.dumps(trial.axes, default=repr),
-            "state": "running",
-            "mlflow.parentRunId": self.invocation,
-            **_common(),
-        }
-        if trial.tuning:
-            tags["tuning"] = trial.tuning
-        name = f"{trial.variant} · {trial.dataset} · seed {trial.seed}"
-        run = self._client.create_run(self.experiment, tags=tags, run_name=name).info.run_id
-        folder.mark_sent(run=run)
-        return run
-
-    def _start(self, run: str, trial: Trial, event: Event) -> None:
-        from mlflow.entities import Param
-
-        self._client.update_run(run, status="RUNNING")
-        values = {**trial.settings, "variant": trial.variant, "parameters": event["parameters"], **event["notes"]}
-        params = [Param(name, str(value)[:PARAM_LENGTH]) for name, value in values.items()]
-        for begin in range(0, len(params), BATCH["params"]):
-            self._client.log_batch(run, params=params[begin : begin + BATCH["params"]])
-        tags = {"state": "running", "device": event["device"], "mlflow.parentRunId": self.invocation}
-        for name, value in tags.items():
-            self._client.set_tag(run, name, value)
-
-    def _finish(self, run: str, folder: TrialFolder, event: Event) -> None:
-        self._client.set_tag(run, "state", event["state"])
-        if event["message"]:
-            self._client.set_tag(run, "message", event["message"][:5000])
-        self._client.log_artifacts(run, str(folder.artifacts))
-        if folder.log.is_file() and folder.log.stat().st_size:
-            self._client.log_artifact(run, str(folder.log))
-        self._client.set_terminated(run, STATUS[event["state"]], event["time"])
-
-    def _log(self, run: str, metrics: list[Any]) -> None:
-        for begin in range(0, len(metrics), BATCH["metrics"]):
-            self._client.log_batch(run, metrics=metrics[begin : begin + BATCH["metrics"]])
+                self.client.set_tag(known.run, name, value)
 
     def _experiment(self) -> str:
         """The experiment of the study, created on first use."""
-        found = self._client.get_experiment_by_name(self.study)
+        found = self.client.get_experiment_by_name(self.study)
         if found is None:
-            return self._client.create_experiment(self.study, artifact_location=_artifacts(self.uri, self.study))
+            kind = {"mlflow.experimentKind": "custom_model_development"}  # MLflow shows runs, not prompts
+            return self.client.create_experiment(self.study, _artifacts(self.uri, self.study), kind)
         if found.lifecycle_stage != "active":
             raise UserError(
                 f"the MLflow experiment {self.study!r} was deleted: restore it with "
@@ -219,10 +146,11 @@ class Tracker:
             )
         return found.experiment_id
 
-    def _search(self, query: str) -> list[Any]:
+    def search(self, query: str = "") -> list[Any]:
+        """The runs of this study, the latest first."""
         runs, token = [], None
         while True:
-            page = self._client.search_runs(
+            page = self.client.search_runs(
                 [self.experiment], query, max_results=PAGE, order_by=["attributes.start_time DESC"], page_token=token
             )
             runs += page
@@ -239,10 +167,11 @@ def _artifacts(uri: str, study: str) -> str | None:
 
 
 @functools.cache
-def _common() -> dict[str, str]:
+def common_tags() -> dict[str, str]:
+    """Of every run: who, from which commit."""
     commit = git_commit(Path.cwd())
     return {
-        "git_commit": commit,
+        "git_commit": commit or "none",
         "mlflow.source.git.commit": commit.rstrip("+"),
         "mlflow.source.name": "gredkit.run",
         "mlflow.source.type": "LOCAL",

@@ -84,8 +84,9 @@ def train(folder: TrialFolder, stop: threading.Event) -> Result:
     (folder.artifacts / "config.gin").write_text(gin_text(trial.id, trial.study, trial.settings))
     write_json(folder.artifacts / "environment.json", environment(str(device)))
     write_eigenvalues(folder.artifacts / "eigenvalues.json", start=start)
-    notes = {f"notes.{name}": str(note) for name, note in task.notes.items()}
-    folder.append("started", pid=os.getpid(), device=str(device), parameters=count_parameters(model), notes=notes)
+    described_as = {f"notes.{name}": str(note) for name, note in task.notes.items()}
+    described_as["parameters"] = str(count_parameters(model))
+    folder.append("started", pid=os.getpid(), device=str(device), described=described_as)
 
     positional: PositionalEncoding = model.positional  # type: ignore[assignment]
     graphs = prepare(task.graphs, described.settings.K, positional)

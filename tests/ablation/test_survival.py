@@ -67,7 +67,7 @@ def test_killed_in_the_middle_and_resumed(undisturbed, tmp_path, finished, jobs)
     assert study.statuses() == {"FINISHED", "KILLED"}  # the first invocation was killed, no trial is
     for known in study.trials().values():
         assert known.tags["state"] == "finished"
-        history = study.tracker()._client.get_metric_history(known.run, "validation/score")
+        history = study.tracker().client.get_metric_history(known.run, "validation/score")
         assert sorted(point.step for point in history) == list(range(40))
 
 
@@ -154,7 +154,7 @@ def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
     assert "below 1e+30" in result.stdout
     assert "RuntimeError: this encoder cannot be trained" in result.stdout
     broken = next(known for known in study.trials().values() if known.tags["variant"] == "broken")
-    files = {file.path for file in study.tracker()._client.list_artifacts(broken.run)}
+    files = {file.path for file in study.tracker().client.list_artifacts(broken.run)}
     assert "error.txt" in files
     table = (tmp_path / "reports/tiny/table.md").read_text()
     assert "0, 2 failed" in table

@@ -1,0 +1,95 @@
+"""What MLflow is told of one trial, from the folder in which the trial writes it down."""
+
+import json
+from typing import Any
+
+from gredkit.ablation.folder import Event, TrialFolder
+from gredkit.ablation.measured import measured
+from gredkit.ablation.tracking import STATUS, Tracker, common_tags
+
+LONGEST = 5000  # characters of a tag or a parameter; MLflow takes a few more
+METRICS, PARAMS = 900, 90  # MLflow takes 1000 and 100 at a time
+
+
+def send(tracker: Tracker, folder: TrialFolder) -> bool:
+    """Tell MLflow what happened since the last time; whether the trial is done with.
+
+    The folder remembers up to where MLflow has it. What is sent twice, because a crash came in between, MLflow
+    keeps once: a metric is the same if its time is.
+    """
+    sent = folder.sent()
+    events, place = folder.events(sent.get("place", 0))
+    if not events:
+        return bool(sent.get("done"))
+    run = sent.get("run") or _create(tracker, folder)
+    lifecycle = [event for event in events if event["event"] in ("started", "ended")]
+    for event in lifecycle:
+        if event["event"] == "started":
+            _start(tracker, run, folder, event)
+    metrics = [metric for event in events for metric in measured(event)]
+    for begin in range(0, len(metrics), METRICS):
+        tracker.client.log_batch(run, metrics=metrics[begin : begin + METRICS])
+    done = False
+    if lifecycle and lifecycle[-1]["event"] == "ended":
+        _end(tracker, run, folder, lifecycle[-1])
+        done = lifecycle[-1]["state"] != "interrupted"
+    folder.mark_sent(run=run, place=place, done=done)
+    return done
+
+
+def _create(tracker: Tracker, folder: TrialFolder) -> str:
+    """The run of a trial, with the tags by which MLflow's views select and group."""
+    trial = folder.trial()
+    tags = {
+        "kind": "trial",
+        "study": trial.study,
+        "variant": trial.variant,
+        "dataset": trial.dataset,
+        "seed": str(trial.seed),
+        "role": trial.role,
+        "tuning": trial.tuning,
+        "trial_id": trial.id,
+        "metric": trial.metric,
+        "larger_is_better": str(trial.larger_is_better).lower(),
+        "axes": json.dumps(trial.axes, default=repr),
+        "state": "running",
+        "mlflow.parentRunId": tracker.invocation,
+        **common_tags(),
+    }
+    tags = {name: value[:LONGEST] for name, value in tags.items() if value}
+    name = f"{trial.variant} · {trial.dataset} · seed {trial.seed}"
+    run = tracker.client.create_run(tracker.experiment, tags=tags, run_name=name).info.run_id
+    folder.mark_sent(run=run)
+    return run
+
+
+def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
+    """The trial runs, for the first time or again, under this invocation."""
+    tracker.client.update_run(run, status="RUNNING")
+    tags = {"state": "running", "device": event["device"], "mlflow.parentRunId": tracker.invocation}
+    for name, value in tags.items():
+        tracker.client.set_tag(run, name, value)
+    tracker.client.log_artifacts(run, str(folder.artifacts))
+    if not folder.sent().get("described"):
+        trial = folder.trial()
+        _describe(tracker, run, {**trial.settings, "variant": trial.variant, **event["described"]})
+        folder.mark_sent(described=True)
+
+
+def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:
+    """Parameters, which can be told only once."""
+    from mlflow.entities import Param
+
+    params = [Param(name, str(value)[:LONGEST]) for name, value in settings.items()]
+    for begin in range(0, len(params), PARAMS):
+        tracker.client.log_batch(run, params=params[begin : begin + PARAMS])
+
+
+def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
+    tracker.client.set_tag(run, "state", event["state"])
+    if event["message"]:
+        tracker.client.set_tag(run, "message", event["message"][:LONGEST])
+    tracker.client.log_artifacts(run, str(folder.artifacts))
+    if folder.log.is_file() and folder.log.stat().st_size:
+        tracker.client.log_artifact(run, str(folder.log))
+    tracker.client.set_terminated(run, STATUS[event["state"]], event["time"])
