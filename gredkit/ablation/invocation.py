@@ -54,7 +54,7 @@ class Ended:
 def run_study(source: Source, options: Options, console: Console) -> Ended:
     """Train what is not trained yet, and tell MLflow."""
     plan = make_plan(source)
-    launcher = LAUNCHERS[options.launcher](options.jobs)
+    launcher = config.configured(LAUNCHERS, options.launcher)(options.jobs)
     tracker = Tracker(plan.study, options.tracking_uri)
     repaired = tracker.repair()
     tracker.begin(options.command, [config.find(file) for file in source.files], plan)

@@ -1,15 +1,10 @@
-"""The process that trains one trial. It writes to the trial's folder and never speaks to MLflow."""
+"""Trains one trial, in a process of its own. It writes to the trial's folder and never speaks to MLflow."""
 
 import errno
 import os
-import signal
-import sys
-import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import asdict
-from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any
 
 import torch
 from filelock import FileLock, Timeout
@@ -31,29 +26,22 @@ DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 WAIT = 10.0  # seconds for a process of an invocation that was killed to notice it
 
 
-def work(path: str, control: Connection, threads: int) -> None:
-    """Train the trial of a folder; tell the parent its state at the end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and decides
-    torch.set_num_threads(threads)
-    folder = TrialFolder(Path(path))
-    _print_to(folder.log)
-    stop = threading.Event()
-    threading.Thread(target=_listen, args=(control, stop), daemon=True).start()
+def attempt(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, str]:
+    """Train the trial of a folder: the state in which it ended, and a sentence about it."""
     try:
         with FileLock(folder.lock, timeout=WAIT):
-            state, message = _attempt(folder, stop)
+            state, message = _trained(folder, should_stop)
             folder.append("ended", state=state, message=message)
+            return state, message
     except Timeout:
-        state, message = "elsewhere", "another process is training it"
+        return "elsewhere", "another process is training it"
     except OSError as error:  # the disk is full, or gone
-        state, message = "interrupted", f"nothing can be written to {folder.path}: {error.strerror or error}"
-    control.send((state, message))
+        return "interrupted", f"nothing can be written to {folder.path}: {error.strerror or error}"
 
 
-def _attempt(folder: TrialFolder, stop: threading.Event) -> tuple[str, str]:
-    """How the training ended, and a sentence about it."""
+def _trained(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, str]:
     try:
-        train(folder, stop)
+        train(folder, should_stop)
     except Diverged as error:
         return "diverged", str(error)
     except Interrupted as error:
@@ -70,7 +58,7 @@ def _attempt(folder: TrialFolder, stop: threading.Event) -> tuple[str, str]:
     return "finished", ""
 
 
-def train(folder: TrialFolder, stop: threading.Event) -> Result:
+def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
     """Build what gin describes, train it, and leave all that is tracked in the folder."""
     trial = folder.trial()
     trial.load()
@@ -97,7 +85,7 @@ def train(folder: TrialFolder, stop: threading.Event) -> Result:
             folder.append("epoch", **asdict(report))
 
     result = fit(model, task, graphs, described.recipe, trial.seed, checkpoint=folder.checkpoint,
-                 on_epoch=on_epoch, should_stop=stop.is_set)  # fmt: skip
+                 on_epoch=on_epoch, should_stop=should_stop)  # fmt: skip
     write_eigenvalues(folder.artifacts / "eigenvalues.json", start=start, end=eigenvalues(model))
     about = SavedModel.of(task, described.composition, described.settings.K, described.settings.dataset,
                           config.settings(DATASETS, described.settings.dataset), trial.source.modules,
@@ -105,22 +93,3 @@ def train(folder: TrialFolder, stop: threading.Event) -> Result:
     save(folder.artifacts / "model", model, about)
     folder.append("result", **asdict(result))
     return result
-
-
-def _listen(control: Connection, stop: threading.Event) -> None:
-    """The parent asks to stop after this epoch; its death ends this process at once, which harms nothing."""
-    try:
-        while True:
-            control.recv()
-            stop.set()
-    except (EOFError, OSError):
-        os._exit(1)
-
-
-def _print_to(log: Path) -> None:
-    """The terminal belongs to the parent's table."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    file: Any = log.open("a")
-    os.dup2(file.fileno(), 1)
-    os.dup2(file.fileno(), 2)

@@ -1,13 +1,19 @@
 import multiprocessing
+import os
 import signal
+import sys
+import threading
 from contextlib import suppress
 from multiprocessing import connection, forkserver
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
 import torch
 
+from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.launchers.base import Job, Launcher
+from gredkit.ablation.worker import attempt
 from gredkit.registry import LAUNCHERS
 
 
@@ -25,7 +31,7 @@ class Local(Launcher):
         methods = multiprocessing.get_all_start_methods()
         self._context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         if "forkserver" in methods:
-            self._context.set_forkserver_preload(["gredkit.ablation.worker", "sklearn.metrics"])
+            self._context.set_forkserver_preload([__name__, "sklearn.metrics"])
             forkserver.ensure_running()  # it imports while this process connects to MLflow
         self._running: list[LocalJob] = []
 
@@ -42,8 +48,6 @@ class LocalJob(Job):
     """A process, and the line to it."""
 
     def __init__(self, context: multiprocessing.context.BaseContext, folder: Path, threads: int):
-        from gredkit.ablation.worker import work
-
         self._line, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(str(folder), theirs, threads), daemon=False)  # type: ignore[attr-defined]
         self.process.start()
@@ -78,3 +82,33 @@ def _how(code: int | None) -> str:
     memory = psutil.virtual_memory().total / 1e9
     hint = f": the system may have run out of its {memory:.0f} GB of memory" if name == "SIGKILL" else ""
     return f"its process was ended by {name}{hint}"
+
+
+def work(path: str, line: Connection, threads: int) -> None:
+    """What the process of a trial does; it tells the parent its state at the end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and decides
+    torch.set_num_threads(threads)
+    folder = TrialFolder(Path(path))
+    _print_to(folder.log)
+    stop = threading.Event()
+    threading.Thread(target=_listen, args=(line, stop), daemon=True).start()
+    line.send(attempt(folder, stop.is_set))
+
+
+def _listen(line: Connection, stop: threading.Event) -> None:
+    """The parent asks to stop after this epoch; its death ends this process at once, which harms nothing."""
+    try:
+        while True:
+            line.recv()
+            stop.set()
+    except (EOFError, OSError):
+        os._exit(1)
+
+
+def _print_to(log: Path) -> None:
+    """The terminal belongs to the parent's table."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    file = log.open("a")
+    os.dup2(file.fileno(), 1)
+    os.dup2(file.fileno(), 2)

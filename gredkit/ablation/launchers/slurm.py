@@ -1,0 +1,81 @@
+import sys
+from pathlib import Path
+from typing import Any
+
+from gredkit.ablation.folder import TrialFolder
+from gredkit.ablation.launchers.base import Job, Launcher
+from gredkit.errors import UserError, cause
+from gredkit.registry import LAUNCHERS
+
+STOP = "stop"  # the file that asks a job to stop
+
+
+@LAUNCHERS.register("slurm")
+class Slurm(Launcher):
+    """One job of a SLURM cluster a trial, submitted with submitit; the working folder is on a shared disk.
+
+    A job outlives the invocation that submitted it: the next one takes up what it left. `cluster='local'` runs the
+    jobs on this machine, to try things out.
+    """
+
+    def __init__(
+        self,
+        jobs: int,
+        partition: str | None = None,
+        hours: float = 24.0,
+        gpus: int = 1,
+        cpus: int = 4,
+        memory_gb: float = 16.0,
+        cluster: str = "slurm",
+    ):
+        super().__init__(jobs)
+        submitit = _submitit()
+        try:
+            self._executor = submitit.AutoExecutor(folder=Path(".gredkit/jobs").absolute(), cluster=cluster)
+        except RuntimeError as error:
+            raise UserError(f"no jobs can be submitted from here ({cause(error)}): use --launcher local") from None
+        wanted: dict[str, Any] = {"timeout_min": round(60 * hours), "cpus_per_task": cpus, "mem_gb": memory_gb, "gpus_per_node": gpus}
+        if cluster == "slurm" and partition:
+            wanted["slurm_partition"] = partition
+        self._executor.update_parameters(name="gredkit", **wanted)
+
+    def start(self, folder: Path) -> Job:
+        (folder / STOP).unlink(missing_ok=True)
+        return SlurmJob(self._executor.submit(work, str(folder.absolute()), sys.path), folder)
+
+
+class SlurmJob(Job):
+    """A job of the cluster."""
+
+    def __init__(self, job: Any, folder: Path):
+        self._job, self._folder = job, folder
+
+    def ended(self) -> tuple[str, str] | None:
+        if not self._job.done():
+            return None
+        try:
+            return self._job.result()
+        except Exception as error:  # whatever ended it, the cluster included
+            return "killed", f"the job {self._job.job_id} ended as {self._job.state}: {cause(error)}"
+
+    def stop(self) -> None:
+        (self._folder / STOP).touch()
+
+    def kill(self) -> None:
+        self._job.cancel()
+
+
+def work(path: str, search: list[str]) -> tuple[str, str]:
+    """What a job does, on some machine of the cluster."""
+    sys.path[:] = search  # the user's own modules are found as they were
+    from gredkit.ablation.worker import attempt
+
+    return attempt(TrialFolder(Path(path)), (Path(path) / STOP).exists)
+
+
+def _submitit() -> Any:
+    try:
+        import submitit
+    except ImportError:
+        raise UserError("SLURM needs submitit: pip install 'gredkit[slurm]'") from None
+    return submitit
