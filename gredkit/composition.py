@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from gredkit.data.task import GraphSpec
-from gredkit.errors import UserError
+from gredkit.errors import UserError, cause
 from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, Registry
 
 PARTS: dict[str, Registry] = {
@@ -42,8 +42,10 @@ class Composition:
         }  # fmt: skip
         try:
             return MODELS[self.model.name](spec, **self.model.settings, **made)
-        except TypeError as error:  # of a user's component, or of a file that another version wrote
-            raise UserError(f"model {self.model.name!r} cannot be built: {error}") from error
+        except (TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, UserError):
+                raise
+            raise UserError(f"model {self.model.name!r} cannot be built: {cause(error)}") from error
 
     def flat(self) -> dict[str, Any]:
         """One entry a setting, named as in gin; the parts themselves by their kind."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import gin
-from torch import nn
 
 import gredkit
 from gredkit.ablation.settings import Study, TrialSettings
@@ -113,6 +112,15 @@ def bound(selector: str, component: Callable[..., Any]) -> dict[str, Any]:
     return values
 
 
+def check_all() -> None:
+    """Whether everything that is bound has the declared type, also what no trial may use."""
+    for name, configurable in CONFIGURABLES.items():
+        bound(name, configurable)
+    for plural, registry in REGISTRIES.items():
+        for name, component in registry.items():
+            bound(f"{plural}.{name}", component)
+
+
 def settings(registry: Registry, name: str) -> dict[str, Any]:
     """All that a component can be told, as gin's bindings and its own defaults have it."""
     component = registry[name]  # an unknown name raises with the nearest matches
@@ -165,11 +173,6 @@ def read(name: str) -> Any:
 def composition(spec: GraphSpec) -> Composition:
     """`variant`, with gin's bindings."""
     return variant(spec, **bound("variant", variant))
-
-
-def build_model(spec: GraphSpec) -> nn.Module:
-    """A new model as gin describes it."""
-    return composition(spec).build(spec)
 
 
 def _parameters() -> dict[str, list[str]]:

@@ -118,7 +118,7 @@ def save(folder: Path, model: nn.Module, about: SavedModel) -> None:
     # A copy of each: safetensors refuses tensors that share memory, as tied weights do.
     weights = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in model.state_dict().items()}
     folder.mkdir(parents=True, exist_ok=True)
-    safetensors.torch.save_file(weights, folder / WEIGHTS)
+    (folder / WEIGHTS).write_bytes(safetensors.torch.save(weights))  # a full disk is then an OSError
     (folder / ABOUT).write_text(f"{text}\n")
 
 

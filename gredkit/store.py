@@ -1,5 +1,6 @@
 """Where MLflow keeps the runs."""
 
+import errno
 import logging
 import os
 import re
@@ -13,6 +14,16 @@ from filelock import FileLock
 from gredkit.errors import UserError, cause
 
 SQLITE = "sqlite:///"
+ADVICE = "say where the runs are, with --tracking-uri or $MLFLOW_TRACKING_URI"
+FULL = (errno.ENOSPC, errno.EDQUOT)
+REFUSED = (  # what MLflow says when asking again will not help
+    "RESOURCE_DOES_NOT_EXIST",
+    "RESOURCE_ALREADY_EXISTS",
+    "INVALID_PARAMETER_VALUE",
+    "BAD_REQUEST",
+    "INVALID_STATE",
+    "PERMISSION_DENIED",
+)
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
@@ -44,7 +55,38 @@ def shown(uri: str) -> str:
     return re.sub(r"//[^/@]*@", "//", uri)
 
 
-def connect(uri: str) -> Any:
+class StoreError(UserError):
+    """MLflow could not be reached, or refused what it was told; `refused` says which."""
+
+    def __init__(self, sentence: str, refused: bool):
+        super().__init__(sentence)
+        self.refused = refused
+
+
+class Client:
+    """MLflow's client, whose failures are all a `StoreError`."""
+
+    def __init__(self, client: Any, uri: str):
+        self._client, self._uri = client, uri
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            try:
+                return method(*arguments, **named)
+            except Exception as error:  # MLflow's own, or of the database, the network or the disk below it
+                if isinstance(error, OSError) and error.errno in FULL:
+                    said = f"the disk of {shown(self._uri)} is full: free some space"
+                    raise StoreError(said, refused=False) from error
+                refused = getattr(error, "error_code", None) in REFUSED
+                said = "refuses" if refused else "cannot be reached at"
+                raise StoreError(f"MLflow {said} {shown(self._uri)}: {cause(error)}", refused) from error
+
+        return call
+
+
+def connect(uri: str) -> Client:
     """An MLflow client.
 
     A new SQLite store is made by one process at a time: several that migrate its tables at once would all crash.
@@ -53,18 +95,15 @@ def connect(uri: str) -> Any:
         os.environ.setdefault(name, value)
     from mlflow import MlflowClient
 
-    logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table that it creates
+    logging.getLogger("mlflow").setLevel(logging.CRITICAL)  # it tells of every table, and of what it also raises
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # and it of every attempt
     database = Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
     try:
         if database:
             database.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{database}.lock") if database else nullcontext():
-            client = MlflowClient(tracking_uri=uri)
+            client = Client(MlflowClient(tracking_uri=uri), uri)
             client.search_experiments(max_results=1)
-    except Exception as error:  # MLflow's own, or of the database or the network below it
+    except OSError as error:
         raise UserError(f"MLflow cannot be reached at {shown(uri)}: {cause(error)}") from None
     return client
-
-
-ADVICE = "say where the runs are, with --tracking-uri or $MLFLOW_TRACKING_URI"

@@ -51,12 +51,14 @@ class TinyStudy:
 
     def events(self) -> list[str]:
         """All lines that the trials have written by now."""
-        return [line for path in self.folder.glob(".gredkit/*/events.jsonl") for line in _read(path).splitlines()]
+        return [line for path in self.folder.glob(".gredkit/*/*/events.jsonl") for line in _read(path).splitlines()]
 
-    def wait_for(self, process: subprocess.Popen[str], holds: Callable[[], bool]) -> None:
+    def wait_for(self, process: subprocess.Popen[str], holds: Callable[[], bool], seconds: float = 300) -> None:
         """Until something is so, while the process lives."""
+        until = time.monotonic() + seconds
         while not holds():
             assert process.poll() is None, process.communicate()
+            assert time.monotonic() < until
             time.sleep(0.01)
 
     def wait_for_epochs(self, process: subprocess.Popen[str], count: int) -> None:

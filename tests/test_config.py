@@ -9,6 +9,11 @@ from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, POSITIONAL
 SPEC = GraphSpec(nodes=(5,), outputs=2)
 
 
+def dense_model():
+    spec = GraphSpec(nodes=3, outputs=2)
+    return config.composition(spec).build(spec)
+
+
 @pytest.fixture(autouse=True)
 def no_bindings():
     gin.clear_config()
@@ -18,7 +23,7 @@ def no_bindings():
 
 def test_gin_configures_what_it_builds_and_nothing_else():
     config.load([], ["encoders.lru.state_dim = 3", "models.gred.dim = 12"])
-    model = config.build_model(SPEC)
+    model = config.composition(SPEC).build(SPEC)
     assert model.dim == 12
     assert {layer.encoder.state_dim for layer in model.layers} == {3}
     assert isinstance(model.layers[0].encoder, LRU)
@@ -34,17 +39,17 @@ def test_every_component_can_be_chosen_in_gin(part, registry):
     for name, component in registry.items():
         gin.clear_config()
         config.load([], [f"variant.{part} = '{name}'", "models.gred.dim = 24"])
-        model = config.build_model(SPEC)
+        model = config.composition(SPEC).build(SPEC)
         built = model.positional if part == "positional" else getattr(model.layers[0], part)
         assert isinstance(built, component)
 
 
 def test_features_can_be_chosen_in_gin():
     config.load([], ["variant.features = 'embedding'"])
-    assert isinstance(config.build_model(SPEC).features, FEATURES["embedding"])
+    assert isinstance(config.composition(SPEC).build(SPEC).features, FEATURES["embedding"])
     gin.clear_config()
-    assert isinstance(config.build_model(SPEC).features, FEATURES["categorical"])
-    assert isinstance(config.build_model(GraphSpec(nodes=3, outputs=2)).features, FEATURES["dense"])
+    assert isinstance(config.composition(SPEC).build(SPEC).features, FEATURES["categorical"])
+    assert isinstance(dense_model().features, FEATURES["dense"])
 
 
 def test_the_same_name_in_two_kinds_is_two_components():
@@ -62,4 +67,4 @@ def test_mistakes_are_sentences(tmp_path):
         config.load([], ["encoders.lru.colour = 1"])
     config.load([], ["variant.encoder = 'lsmt'"])
     with pytest.raises(UserError, match="did you mean 'lstm'"):
-        config.build_model(SPEC)
+        config.composition(SPEC).build(SPEC)

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from gredkit.ablation.trial import Trial
 
@@ -26,7 +26,7 @@ class TrialFolder:
         self.checkpoint = path / "checkpoint.safetensors"
         self.artifacts = path / "artifacts"
         self.log = path / "log.txt"
-        self.lock = path / "lock"
+        self.lock = path.with_name(f"{path.name}.lock")  # outside: the folder goes when the trial is done with
         self._events, self._trial, self._sent = path / "events.jsonl", path / "trial.json", path / "sent.json"
 
     def create(self, trial: Trial) -> None:
@@ -40,8 +40,11 @@ class TrialFolder:
     def append(self, event: str, **values: Any) -> None:
         """Add an event, with its time in milliseconds."""
         line = json.dumps({"event": event, "time": time.time_ns() // 1_000_000, **values})
-        with self._events.open("a") as file:
-            file.write(f"{line}\n")
+        with self._events.open("ab+") as file:
+            _drop_half_a_line(file)
+            file.write(f"{line}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())  # on disk before the checkpoint of its epoch is
 
     def events(self, start: int = 0) -> tuple[list[Event], int]:
         """The events that begin at a place of the file, and the place where they end."""
@@ -70,8 +73,22 @@ class TrialFolder:
     def mark_sent(self, **values: Any) -> None:
         write_json(self._sent, {**self.sent(), **values})
 
+    def forget_run(self) -> None:
+        """MLflow has nothing of this trial: all is to be sent again."""
+        self._sent.unlink(missing_ok=True)
+
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _drop_half_a_line(file: BinaryIO) -> None:
+    """What a crash or a full disk left at the end of a file that is open for appending."""
+    end = file.seek(0, os.SEEK_END)
+    if end:
+        file.seek(end - 1)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:

@@ -1,16 +1,15 @@
 """Sends to MLflow what the trials write down, beside the training and whether or not MLflow answers."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 
 from gredkit.ablation.folder import TrialFolder
-from gredkit.ablation.sending import send
+from gredkit.ablation.sending import send_anew
 from gredkit.ablation.tracking import Tracker
 from gredkit.errors import cause
+from gredkit.store import StoreError
 
-log = logging.getLogger(__name__)
 EVERY = 1.0  # seconds
 
 
@@ -25,6 +24,7 @@ class Forwarder:
         self._tracker, self._say = tracker, say
         self._folders: dict[str, TrialFolder] = {}
         self._ended: set[str] = set()
+        self._refused: set[str] = set()
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._silent_since: float | None = None
         self._thread = threading.Thread(target=self._run, name="mlflow", daemon=True)
@@ -46,43 +46,59 @@ class Forwarder:
         with self._lock:
             self._folders.pop(folder.path.name, None)
 
+    def flush(self, patience: float) -> int:
+        """Send what has ended; how many trials MLflow does not know all of after so many seconds."""
+        until = time.monotonic() + patience
+        while True:
+            with self._lock:
+                left = len(self._ended | self._refused)
+            if left == len(self._refused) or time.monotonic() > until:
+                return left
+            time.sleep(0.05)
+
     def close(self, patience: float) -> int:
-        """Send the rest; how many trials MLflow does not know all of after so many seconds."""
+        """`flush`, and no more after it."""
+        left = self.flush(patience)
         self._closing.set()
         self._thread.join(patience)
-        with self._lock:
-            return len(self._ended)
+        return left
 
     def _run(self) -> None:
-        while True:
-            closing = self._closing.is_set()
-            reached = self._pass()
-            with self._lock:
-                finished = not self._ended
-            if closing and reached and finished:
-                return
-            time.sleep(EVERY) if closing else self._closing.wait(EVERY)
+        while not self._closing.is_set():
+            self._pass()
+            self._closing.wait(EVERY)
 
-    def _pass(self) -> bool:
-        """Send all that is new; whether MLflow took it."""
+    def _pass(self) -> None:
+        """Send all that is new."""
         with self._lock:
             folders, ended = dict(self._folders), set(self._ended)
         try:
             self._tracker.beat()
             for name, folder in folders.items():
-                done = send(self._tracker, folder)
-                if name in ended:
-                    with self._lock:
-                        self._folders.pop(name, None)
-                        self._ended.discard(name)
-                    if done:
-                        folder.remove()
-        except Exception as error:  # whatever the network, the server or its database say
+                self._send(folder, name in ended)
+        except (StoreError, OSError) as error:
             if self._silent_since is None:
                 self._silent_since = time.monotonic()
                 self._say(f"MLflow does not answer ({cause(error)}); training goes on, and it is told later")
-            return False
+            return
         if self._silent_since is not None:
             self._say(f"MLflow answers again after {time.monotonic() - self._silent_since:.0f} s")
             self._silent_since = None
-        return True
+
+    def _send(self, folder: TrialFolder, has_ended: bool) -> None:
+        """One trial; what MLflow refuses to hear of it does not keep the others waiting."""
+        try:
+            done = send_anew(self._tracker, folder)
+        except StoreError as error:
+            if not error.refused:
+                raise
+            with self._lock:
+                self._refused.add(folder.path.name)
+            self._say(f"trial {folder.path.name}: {error}")
+            done = False
+        if has_ended:
+            with self._lock:
+                self._folders.pop(folder.path.name, None)
+                self._ended.discard(folder.path.name)
+            if done:
+                folder.remove()

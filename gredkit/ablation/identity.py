@@ -5,9 +5,10 @@ import functools
 import importlib
 import inspect
 import json
+import re
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,14 +22,20 @@ from gredkit.data.task import Task
 
 WITHOUT_EFFECT = ("datasets.", "fit.device", "fit.checkpoint_seconds")  # the data itself counts, not its path
 INSTALLED = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object, in its repr
 SENTENCES = ("gredkit.errors", "gredkit.registry", "gredkit.mistakes")  # say things, compute nothing
 
 
 def trial_id(settings: Mapping[str, Any], data: str, code: str) -> str:
     """The settings that have an effect, the seed among them, the data and the code."""
-    counted = {key: value for key, value in settings.items() if not key.startswith(WITHOUT_EFFECT)}
+    counted = {key: _number(value) for key, value in settings.items() if not key.startswith(WITHOUT_EFFECT)}
     text = json.dumps([counted, data, code], sort_keys=True, default=repr)
-    return xxhash.xxh3_64_hexdigest(text.encode())
+    return xxhash.xxh3_64_hexdigest(ADDRESS.sub("", text).encode())
+
+
+def _number(value: Any) -> Any:
+    """1 and 1.0 are the same setting."""
+    return float(value) if type(value) is int else value
 
 
 def data_hash(task: Task) -> str:
@@ -36,8 +43,16 @@ def data_hash(task: Task) -> str:
     digest = xxhash.xxh3_64(fingerprint(task.graphs).encode())
     for split, indices in task.splits.items():
         digest.update(f"{split} {np.asarray(indices, np.int64).tobytes().hex()}".encode())
-    digest.update(f"{task.spec} {task.objective.metric.name} {task.objective.loss.__name__}".encode())
+    loss, metric = task.objective.loss, task.objective.metric
+    asked = (task.spec, metric.name, metric.larger_is_better, _code_of(loss), _code_of(metric.score))
+    digest.update(repr(asked).encode())
     return digest.hexdigest()
+
+
+def _code_of(function: Callable[..., Any]) -> str:
+    """The module of a function as syntax: what it calls stands there, too."""
+    name = getattr(function, "__module__", "")
+    return f"{getattr(function, '__qualname__', '')} {_syntax(name) if name in sys.modules else ''}"
 
 
 def code_hash(model: nn.Module, *others: str) -> str:
@@ -53,9 +68,9 @@ def code_hash(model: nn.Module, *others: str) -> str:
         module = sys.modules.get(name)
         if name in seen or name in SENTENCES or module is None or not _is_ours(module):
             continue
+        seen.add(name)
         if hasattr(module, "__path__"):  # a package holds whatever was imported so far
             continue
-        seen.add(name)
         for value in vars(module).values():
             waiting.add(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or "")
     text = "".join(f"{name} {_syntax(name)}" for name in sorted(seen))

@@ -1,7 +1,7 @@
 """One call of `python -m gredkit.run`: plan, train, track, report."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,11 @@ from gredkit.ablation.plan import Plan, after_tuning, make_plan
 from gredkit.ablation.progress import Progress
 from gredkit.ablation.runner import Runner, sort_out
 from gredkit.ablation.screen import Screen
-from gredkit.ablation.sending import send
+from gredkit.ablation.sending import send_anew
 from gredkit.ablation.source import Source
 from gredkit.ablation.tracking import Tracker
 from gredkit.registry import LAUNCHERS
+from gredkit.store import StoreError
 
 PATIENCE = 60.0  # seconds for MLflow to take the rest
 
@@ -48,42 +49,50 @@ class Ended:
     def exit_code(self) -> int:
         if self.interrupted:
             return 130
-        return 1 if self.unsent or any(one.state in ("failed", "interrupted") for one in self.trials) else 0
+        return 1 if self.unsent or any(one.state not in ("finished", "diverged") for one in self.trials) else 0
 
 
 def run_study(source: Source, options: Options, console: Console) -> Ended:
     """Train what is not trained yet, and tell MLflow."""
+
+    def say(said: str) -> None:
+        console.print(said, highlight=False, markup=False, soft_wrap=True)
+
     plan = make_plan(source)
     launcher = config.configured(LAUNCHERS, options.launcher)(options.jobs)
     tracker = Tracker(plan.study, options.tracking_uri)
-    repaired = tracker.repair()
+    if repaired := tracker.repair():
+        say(f"{repaired} runs that a crash had left running are marked as interrupted")
     tracker.begin(options.command, [config.find(file) for file in source.files], plan)
-    _send_leftovers(tracker, options.work)
-    forwarder = Forwarder(tracker, console.print)
+    _send_leftovers(tracker, options.work, say)
+    forwarder = Forwarder(tracker, say)
     runner = Runner(launcher, tracker, forwarder, options.work)
-    if repaired:
-        console.print(f"{repaired} runs that a crash had left running are marked as interrupted")
     trials: list[Progress] = []
+
+    def train(plan: Plan) -> None:
+        done = {one.trial.id: one for one in trials}
+        planned = sort_out(plan.trials, tracker, options.retry, done)
+        say(_announcement(plan, planned))
+        with Screen(console, planned, options.jobs) as screen:
+            runner.run(planned, screen)
+        trials.extend(planned)
+
     try:
-        trials += _run(runner, plan, tracker, options, console)
+        train(plan)
         if plan.is_tuning and not runner.was_interrupted:
+            forwarder.flush(PATIENCE)
             scores = {one.trial.id: one.validation for one in trials if one.state == "finished"}
             final = after_tuning(plan, lambda trial: scores.get(trial.id))
             tracker.add_plan(final)
-            trials += _run(runner, final, tracker, options, console)
+            train(final)
     finally:
         unsent = forwarder.close(0.0 if runner.is_impatient else PATIENCE)
-    if not unsent:
+    try:
         tracker.end(Counter(one.state for one in trials))
+    except StoreError as error:
+        say(f"{error}; the same command puts it in order")
+        unsent = max(unsent, 1)
     return Ended(trials, tracker, runner.was_interrupted, unsent)
-
-
-def _run(runner: Runner, plan: Plan, tracker: Tracker, options: Options, console: Console) -> list[Progress]:
-    trials = sort_out(plan.trials, tracker, options.work, options.retry)
-    console.print(_announcement(plan, trials), highlight=False)
-    with Screen(console, trials, options.jobs) as screen:
-        runner.run(trials, screen)
-    return trials
 
 
 def _announcement(plan: Plan, trials: Iterable[Progress]) -> str:
@@ -98,18 +107,19 @@ def _announcement(plan: Plan, trials: Iterable[Progress]) -> str:
     return ", ".join(said) + retry
 
 
-def _send_leftovers(tracker: Tracker, work: Path) -> None:
+def _send_leftovers(tracker: Tracker, work: Path, say: Callable[[str], None]) -> None:
     """What earlier invocations of this study wrote and could not send; one that lives is left alone."""
-    for path in sorted(work.glob("*/trial.json")):
+    for path in sorted(work.glob(f"{tracker.study}/*/trial.json")):
         folder = TrialFolder(path.parent)
-        if folder.trial().study != tracker.study:
-            continue
         try:
             with FileLock(folder.lock, timeout=0):
                 if folder.is_open():
                     folder.append("ended", state="interrupted", message="its process was ended from outside")
-                done = send(tracker, folder)
+                if send_anew(tracker, folder):
+                    folder.remove()
         except Timeout:
             continue
-        if done:
-            folder.remove()
+        except StoreError as error:
+            if not error.refused:
+                raise
+            say(f"trial {folder.path.name}: {error}")

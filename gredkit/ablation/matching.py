@@ -21,9 +21,15 @@ def matched(composition: Composition, spec: GraphSpec, budget: int) -> list[str]
     step = lcm(*(part.settings.get("heads", 1) for part in parts.values()))
     encoder = parts["encoder"]
     has_state = "state_dim" in encoder.settings
+    dim = composition.model.settings["dim"]
+    ratio = (encoder.settings.get("state_dim") or dim) / dim
+
+    def state_of(width: int) -> int:
+        """As wide beside the width as it was."""
+        return max(round(width * step * ratio), 1)
 
     def build(width: int, state: int) -> nn.Module:
-        changed = {"state_dim": state * step} if has_state else {}
+        changed = {"state_dim": state_of(state)} if has_state else {}
         reader = replace(encoder, settings={**encoder.settings, **changed})
         model = replace(composition.model, settings={**composition.model.settings, "dim": width * step})
         return replace(composition, model=model, parts={**composition.parts, "encoder": reader}).build(spec)
@@ -34,4 +40,4 @@ def matched(composition: Composition, spec: GraphSpec, budget: int) -> list[str]
     except UserError:
         width = state = max(width_for(lambda w: build(max(w, smallest), max(w, smallest)), budget), smallest)
     bindings = [f"models.{composition.model.name}.dim = {width * step}"]
-    return [*bindings, f"encoders.{encoder.name}.state_dim = {state * step}"] if has_state else bindings
+    return [*bindings, f"encoders.{encoder.name}.state_dim = {state_of(state)}"] if has_state else bindings

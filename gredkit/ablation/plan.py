@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
 from statistics import fmean
 
 from gredkit import config
 from gredkit.ablation.matching import matched
-from gredkit.ablation.settings import Point, Study
+from gredkit.ablation.settings import Study
 from gredkit.ablation.source import Source, as_text, name_of
 from gredkit.ablation.trial import Trial, about_data, describe, resolve
 from gredkit.errors import UserError
@@ -34,9 +35,11 @@ class Plan:
 def make_plan(source: Source) -> Plan:
     """Expand the study that the files describe; every mistake that can be seen before training is raised here."""
     source.load()
+    config.check_all()
     study: Study = config.read("study")
     name = study.name or Path(source.files[0]).stem
     trials = [trial for entry in study.datasets or (None,) for trial in _of_dataset(name, source, study, entry)]
+    _refuse_axes_without_effect(trials)
     tuning = [trial for trial in trials if trial.role == "tune"]
     if tuning:
         return _unique(Plan(name, source, tuple(tuning), to_come=len(trials) - len(tuning)))
@@ -52,19 +55,18 @@ def after_tuning(plan: Plan, validation: Outcome) -> Plan:
     for points in by_variant.values():
         scores = {tuning: _mean(trials, validation) for tuning, trials in points.items()}
         known = {tuning: score for tuning, score in scores.items() if score is not None}
-        if not known:
-            continue  # all of them failed: there is nothing to choose from, and the report says so
         choose = max if next(iter(points.values()))[0].larger_is_better else min
-        best = points[choose(known, key=known.__getitem__)][0]
+        # If every setting failed, so will the first: the variant stays in the study, and is seen to fail.
+        best = points[choose(known, key=known.__getitem__) if known else next(iter(points))][0]
         best.load()
-        seeds = config.read("study").seeds
-        final += [resolve(replace(best, seed=seed, role="final")) for seed in seeds]
+        final += resolve(replace(best, role="final"), config.read("study").seeds)
     return _unique(Plan(plan.study, plan.source, tuple(final)))
 
 
 def _mean(trials: list[Trial], validation: Outcome) -> float | None:
-    scores = [validation(trial) for trial in trials]
-    return None if None in scores else fmean(score for score in scores if score is not None)
+    """None if one of them has no score, or one that is not a number."""
+    scores = [score for trial in trials if (score := validation(trial)) is not None and not isnan(score)]
+    return fmean(scores) if len(scores) == len(trials) else None
 
 
 def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> Iterator[Trial]:
@@ -80,18 +82,17 @@ def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> I
         if here.match_params:
             spec = about_data().spec
             composition = describe(spec).composition
-            budget = budget or parameters_of(lambda c=composition, s=spec: c.build(s))  # type: ignore[misc]
-            bindings += tuple(matched(composition, spec, budget))
+            if budget is None:  # the first variant is what the others are measured by, and stays as it is
+                budget = parameters_of(lambda c=composition, s=spec: c.build(s))  # type: ignore[misc]
+            else:
+                bindings += tuple(matched(composition, spec, budget))
         trial = Trial(name, point.label, dataset, 0, source, entry, study.budget, bindings, point.bindings)
         for search in here.tuning_points() if here.tune else ():
-            yield from _tuning(trial, search, here)
-        yield from (resolve(replace(trial, seed=seed)) for seed in here.seeds)
-
-
-def _tuning(trial: Trial, search: Point, study: Study) -> Iterator[Trial]:
-    point = trial.point + as_text(search.bindings.items())
-    for seed in study.tune_seeds:
-        yield resolve(replace(trial, seed=seed, point=point, role="tune", tuning=search.label))
+            point_here = trial.point + as_text(search.bindings.items())
+            axes = {**point.bindings, **search.bindings}
+            tuning = replace(trial, point=point_here, axes=axes, role="tune", tuning=search.label)
+            yield from resolve(tuning, here.tune_seeds)
+        yield from resolve(trial, here.seeds)
 
 
 def _refuse_overridden_axes(study: Study, source: Source) -> None:
@@ -99,6 +100,20 @@ def _refuse_overridden_axes(study: Study, source: Source) -> None:
     for binding in source.bindings:
         if (name := binding.partition("=")[0].strip()) in axes:
             raise UserError(f"{name!r} is an axis of this study: --set study.axes, or the macro that lists its values")
+
+
+def _refuse_axes_without_effect(trials: list[Trial]) -> None:
+    """An axis whose values all come out as the same trials is overridden by something."""
+    for axis in {name: None for trial in trials for name in trial.axes}:
+        same_but_for_it: dict[str, dict[str, set[str]]] = {}
+        for trial in trials:
+            if axis in trial.axes:
+                others = {name: value for name, value in trial.axes.items() if name != axis}
+                rest = repr((trial.dataset, trial.role, trial.seed, sorted(others.items())))
+                same_but_for_it.setdefault(rest, {}).setdefault(repr(trial.axes[axis]), set()).add(trial.id)
+        compared = [list(values.values()) for values in same_but_for_it.values() if len(values) > 1]
+        if compared and all(len(set.union(*ids)) == 1 for ids in compared):
+            raise UserError(f"the axis {axis!r} changes nothing: something overrides what it sets")
 
 
 def _unique(plan: Plan) -> Plan:

@@ -1,6 +1,7 @@
 """How far each trial is: what the terminal shows."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gredkit.ablation.folder import Event, TrialFolder
@@ -20,7 +21,6 @@ class Progress:
     score: float | None = None  # the last validation, then the test
     test: float | None = None
     validation: float | None = None  # the best
-    is_new: bool = True  # trained by this invocation, not found finished
     began: float = 0.0
     begun_at: int = 0  # the epoch it went on from
     took: float = 0.0
@@ -44,6 +44,13 @@ class Progress:
             elif event["event"] == "result":
                 self.validation, self.test, self.score = event["validation"], event["test"], event["test"]
         return events
+
+    def found(self, state: str, metrics: Mapping[str, float], message: str = "") -> None:
+        """MLflow has it: of an earlier invocation, or of another one that runs now."""
+        self.state = state
+        self.message = message or ("another invocation is training it" if state == "elsewhere" else "")
+        self.validation, self.test = metrics.get("best/validation"), metrics.get("best/test")
+        self.score = self.test
 
     def end(self, state: str, message: str) -> None:
         self.state, self.message, self.took = state, message, time.monotonic() - self.began

@@ -36,7 +36,7 @@ def environment(device: str) -> dict[str, Any]:
         "python": sys.version.split()[0],
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),
-        "device": torch.cuda.get_device_name() if device.startswith("cuda") else device,
+        "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
         "threads": torch.get_num_threads(),
         "packages": dict(sorted(packages.items(), key=lambda item: item[0].lower())),
     }

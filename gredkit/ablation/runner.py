@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -13,6 +13,7 @@ from gredkit.ablation.progress import Progress
 from gredkit.ablation.screen import Screen
 from gredkit.ablation.tracking import Tracker
 from gredkit.ablation.trial import Trial
+from gredkit.store import StoreError
 
 TICK = 0.25  # seconds between two looks at the trials
 RETRIED = ("failed", "diverged")
@@ -21,8 +22,8 @@ RETRIED = ("failed", "diverged")
 class Runner:
     """The loop around a launcher. Ctrl-C once stops after the running epochs, twice at once."""
 
-    def __init__(self, launcher: Launcher, tracker: Tracker, forwarder: Forwarder, folder: Path):
-        self._launcher, self._tracker, self._forwarder, self._folder = launcher, tracker, forwarder, folder
+    def __init__(self, launcher: Launcher, tracker: Tracker, forwarder: Forwarder, work: Path):
+        self._launcher, self._tracker, self._forwarder, self._work = launcher, tracker, forwarder, work
         self._interrupts = 0
 
     @property
@@ -35,18 +36,23 @@ class Runner:
         return self._interrupts > 1
 
     def folder_of(self, trial: Trial) -> TrialFolder:
-        return TrialFolder(self._folder / trial.id)
+        return folder_of(self._work, trial)
 
     def run(self, trials: Sequence[Progress], screen: Screen) -> None:
         """Train all that waits."""
         waiting = [one for one in trials if one.state == "waiting"]
         running: dict[Job, Progress] = {}
-        with self._signals(screen, running):
+        obeyed = 0
+        with self._signals():
             while running or (waiting and not self._interrupts):
                 while waiting and len(running) < self._launcher.jobs and not self._interrupts:
                     one = waiting.pop(0)
-                    running[self._start(one)] = one
+                    if (job := self._start(one)) is not None:
+                        running[job] = one
                     screen.changed(one)
+                if self._interrupts > obeyed:
+                    obeyed = self._interrupts
+                    self._stop(running, screen)
                 self._launcher.wait(TICK)
                 for job, one in list(running.items()):
                     ended = job.ended()  # before reading: what it wrote last is then there
@@ -57,9 +63,21 @@ class Runner:
                         screen.changed(one)
                 screen.update()
 
-    def _start(self, one: Progress) -> Job:
+    def _start(self, one: Progress) -> Job | None:
+        """None if another invocation was faster, or if nothing can be written."""
         folder = self.folder_of(one.trial)
-        folder.create(one.trial)
+        try:
+            found = self._tracker.trial(one.trial.id)
+            if found is not None and found.state in ("finished", "running"):
+                one.found(found.state if found.state == "finished" else "elsewhere", found.metrics)
+                return None
+        except StoreError:
+            pass  # it does not answer now; if both train it, both find the same
+        try:
+            folder.create(one.trial)
+        except OSError as error:
+            one.end("interrupted", f"nothing can be written to {folder.path}: {error.strerror or error}")
+            return None
         one.start(folder)
         self._forwarder.watch(folder)
         return self._launcher.start(folder.path)
@@ -67,27 +85,33 @@ class Runner:
     def _end(self, one: Progress, state: str, message: str) -> None:
         folder = self.folder_of(one.trial)
         if state in ("died", "killed"):  # it could not say so itself
-            state = "interrupted" if state == "killed" else "failed"
-            folder.append("ended", state=state, message=message)
+            state = "interrupted" if state == "killed" or self._interrupts else "failed"
+            with suppress(OSError):  # a full disk; the next invocation finds it open, and interrupted
+                folder.append("ended", state=state, message=message)
         one.end(state, message)
         if state == "elsewhere":
             self._forwarder.forget(folder)
         else:
             self._forwarder.ended(folder)
 
-    @contextmanager
-    def _signals(self, screen: Screen, running: Mapping[Job, Progress]) -> Iterator[None]:
-        def interrupt(number: int, frame: FrameType | None) -> None:
-            self._interrupts += 1
-            if self._interrupts == 1:
-                screen.say("stopping after the running epochs; Ctrl-C again stops at once")
-                for job in running:
-                    job.stop()
-            else:
-                for job in running:
-                    job.kill()
+    def _stop(self, running: Mapping[Job, Progress], screen: Screen) -> None:
+        """What Ctrl-C asks for."""
+        if self.is_impatient:
+            for job in running:
+                job.kill()
+        else:
+            screen.say("stopping after the running epochs; Ctrl-C again stops at once")
+            for job in running:
+                job.stop()
 
-        before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Ctrl-C is only counted; the loop obeys it."""
+
+        def count(number: int, frame: FrameType | None) -> None:
+            self._interrupts += 1
+
+        before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
@@ -95,21 +119,30 @@ class Runner:
                 signal.signal(number, handler)
 
 
-def sort_out(trials: Sequence[Trial], tracker: Tracker, work: Path, retry: bool) -> list[Progress]:
-    """What is to be done: finished trials are only shown, failed ones done again when asked."""
+def folder_of(work: Path, trial: Trial) -> TrialFolder:
+    """Where a trial of a study writes; the same trial of another study has a folder and a run of its own."""
+    return TrialFolder(work / trial.study / trial.id)
+
+
+def sort_out(trials: Sequence[Trial], tracker: Tracker, retry: bool, done: Mapping[str, Progress]) -> list[Progress]:
+    """What is to be done: finished trials are only shown, failed ones done again when asked.
+
+    `done` are trials that this invocation has trained before, by their ids.
+    """
     result, all_known = [], tracker.trials()
     for trial in trials:
         one, found = Progress(trial), all_known.get(trial.id)
-        if found is not None and found.state == "running":  # of an invocation that lives: the dead were repaired
-            one.end("elsewhere", "another invocation is training it")
+        if found is not None:
+            tracker.relabel(found, trial)
+        if trial.id in done:
+            earlier = done[trial.id]
+            one.state, one.message, one.took = earlier.state, earlier.message, earlier.took
+            one.validation, one.test, one.score = earlier.validation, earlier.test, earlier.test
+        elif found is not None and found.state == "running":  # of an invocation that lives: the dead were repaired
+            one.found("elsewhere", found.metrics)
         elif found is not None and found.state in RETRIED and retry:
             tracker.discard(found.run)
-        elif found is not None and found.state == "interrupted" and not (work / trial.id).is_dir():
-            tracker.discard(found.run)  # its checkpoint is on another machine, or was deleted
         elif found is not None and found.state in ("finished", *RETRIED):
-            one.state, one.is_new, one.began = found.state, False, 0.0
-            one.validation, one.test = found.metrics.get("best/validation"), found.metrics.get("best/test")
-            one.score, one.message = one.test, found.message
-            tracker.relabel(found, trial)
+            one.found(found.state, found.metrics, found.message)
         result.append(one)
     return result

@@ -18,7 +18,6 @@ class Screen:
 
     def __init__(self, console: Console, trials: Sequence[Progress], jobs: int):
         self.console, self.trials, self.jobs = console, trials, jobs
-        self._said: list[str] = []
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
 
     def __enter__(self) -> "Screen":

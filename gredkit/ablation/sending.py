@@ -1,13 +1,16 @@
 """What MLflow is told of one trial, from the folder in which the trial writes it down."""
 
 import json
+import re
 from typing import Any
 
 from gredkit.ablation.folder import Event, TrialFolder
 from gredkit.ablation.measured import measured
 from gredkit.ablation.tracking import STATUS, Tracker, common_tags
+from gredkit.store import StoreError
 
 LONGEST = 5000  # characters of a tag or a parameter; MLflow takes a few more
+FORBIDDEN = re.compile(r"[^\w .:/-]", re.ASCII)  # in the name of a parameter
 METRICS, PARAMS = 900, 90  # MLflow takes 1000 and 100 at a time
 
 
@@ -17,6 +20,8 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     The folder remembers up to where MLflow has it. What is sent twice, because a crash came in between, MLflow
     keeps once: a metric is the same if its time is.
     """
+    if folder.sent().get("store") != tracker.uri:
+        folder.forget_run()  # it was told to another store
     sent = folder.sent()
     events, place = folder.events(sent.get("place", 0))
     if not events:
@@ -35,6 +40,17 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
         done = lifecycle[-1]["state"] != "interrupted"
     folder.mark_sent(run=run, place=place, done=done)
     return done
+
+
+def send_anew(tracker: Tracker, folder: TrialFolder) -> bool:
+    """`send`; if MLflow knows the run no more, because somebody deleted it, all is told to a new one."""
+    try:
+        return send(tracker, folder)
+    except StoreError as error:
+        if not error.refused or not folder.sent():
+            raise
+    folder.forget_run()
+    return send(tracker, folder)
 
 
 def _create(tracker: Tracker, folder: TrialFolder) -> str:
@@ -59,13 +75,14 @@ def _create(tracker: Tracker, folder: TrialFolder) -> str:
     tags = {name: value[:LONGEST] for name, value in tags.items() if value}
     name = f"{trial.variant} · {trial.dataset} · seed {trial.seed}"
     run = tracker.client.create_run(tracker.experiment, tags=tags, run_name=name).info.run_id
-    folder.mark_sent(run=run)
+    folder.mark_sent(run=run, store=tracker.uri)
     return run
 
 
 def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
     """The trial runs, for the first time or again, under this invocation."""
     tracker.client.update_run(run, status="RUNNING")
+    tracker.client.set_tag(run, "message", "")  # of an earlier attempt
     tags = {"state": "running", "device": event["device"], "mlflow.parentRunId": tracker.invocation}
     for name, value in tags.items():
         tracker.client.set_tag(run, name, value)
@@ -80,7 +97,7 @@ def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:
     """Parameters, which can be told only once."""
     from mlflow.entities import Param
 
-    params = [Param(name, str(value)[:LONGEST]) for name, value in settings.items()]
+    params = [Param(FORBIDDEN.sub("_", name), str(value)[:LONGEST]) for name, value in settings.items()]
     for begin in range(0, len(params), PARAMS):
         tracker.client.log_batch(run, params=params[begin : begin + PARAMS])
 

@@ -1,6 +1,7 @@
 """What a study and a trial can be told: the classes behind gin's `study` and `trial`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -9,6 +10,8 @@ from gredkit.errors import UserError
 
 COMBINATIONS = ("grid", "zip", "one_at_a_time")
 Bindings = Mapping[str, Any]  # gin bindings or macros, by name
+Style = Callable[[str, Any], str]  # a label of a binding and its value
+NAME = re.compile(r"\w[\w .-]{0,99}")  # of a study: it is a folder, too
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,12 @@ class Study:
         for name, seeds in (("seeds", self.seeds), ("tune_seeds", self.tune_seeds)):
             if not seeds or len(set(seeds)) < len(seeds):
                 raise UserError(f"study.{name} needs at least one seed, and none twice, not {seeds!r}")
-        if self.datasets is not None and not self.datasets:
-            raise UserError("study.datasets is empty: name at least one")
+            if not all(0 <= seed < 2**32 for seed in seeds):
+                raise UserError(f"a seed is a number from 0 to 2^32 - 1: study.{name} is {seeds!r}")
+        if isinstance(self.datasets, str) or (self.datasets is not None and not self.datasets):
+            raise UserError(f"study.datasets is a list with at least one name, not {self.datasets!r}")
+        if self.name is not None and not NAME.fullmatch(self.name):
+            raise UserError(f"a study's name is made of letters, digits, '.', '-', '_' and blanks, not {self.name!r}")
         for axis, values in (*self.axes.items(), *self.tune.items()):
             if isinstance(values, str) or not values:
                 raise UserError(f"the axis {axis!r} needs a list of values, not {values!r}")
@@ -67,35 +74,49 @@ class Study:
             raise UserError(f"axes that are paired need equally many values: {lengths}")
 
     def points(self) -> list[Point]:
-        """Every variant, the base first."""
+        """Every variant, the base first; the labels are as short as tells them apart."""
+        for style in (_short, _named, _full):
+            points = self._points(style)
+            if len({point.label for point in points}) == len({str(point.bindings) for point in points}):
+                break
+        return points
+
+    def tuning_points(self) -> list[Point]:
+        """The grid that every variant searches."""
+        return [_point(zip(self.tune, values, strict=True), _full) for values in product(*self.tune.values())]
+
+    def _points(self, style: Style) -> list[Point]:
         named = [Point(name, bindings) for name, bindings in self.variants.items()] or [Point("", {})]
-        both = [(variant, point) for variant in named for point in self._points_of_axes()]
+        both = [(variant, point) for variant in named for point in self._points_of_axes(style)]
         return [
             Point(", ".join(filter(None, (a.label, b.label))) or "base", {**a.bindings, **b.bindings}) for a, b in both
         ]
 
-    def tuning_points(self) -> list[Point]:
-        """The grid that every variant searches."""
-        return [_point(zip(self.tune, values, strict=True)) for values in product(*self.tune.values())]
-
-    def _points_of_axes(self) -> list[Point]:
+    def _points_of_axes(self, style: Style) -> list[Point]:
+        axes = self.axes
         if self.combine == "grid":
-            return [_point(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())]
-        if self.combine == "zip" and self.axes:
-            return [_point(zip(self.axes, values, strict=True)) for values in zip(*self.axes.values(), strict=True)]
+            return [_point(zip(axes, values, strict=True), style) for values in product(*axes.values())]
+        if self.combine == "zip" and axes:
+            return [_point(zip(axes, values, strict=True), style) for values in zip(*axes.values(), strict=True)]
         # One at a time; without axes that is what the files say.
-        alone = (_point([(axis, value)]) for axis, values in self.axes.items() for value in values)
+        alone = (_point([(axis, value)], style) for axis, values in axes.items() for value in values)
         return [Point("", {}), *alone]
 
 
-def _point(bindings: Iterator[tuple[str, Any]] | list[tuple[str, Any]]) -> Point:
+def _point(bindings: Iterable[tuple[str, Any]], style: Style) -> Point:
     chosen = dict(bindings)
-    return Point(", ".join(label(name, value) for name, value in chosen.items()), chosen)
+    return Point(", ".join(style(name, value) for name, value in chosen.items()), chosen)
 
 
-def label(binding: str, value: Any) -> str:
-    """A short name of a value: of a component the component's own."""
-    if binding.startswith("variant.") and isinstance(value, str):
-        return value
-    name = binding.rpartition(".")[2]
-    return f"{name}={'diameter' if name == 'K' and value is None else value}"
+def _short(binding: str, value: Any) -> str:
+    """Of a component its own name."""
+    return value if binding.startswith("variant.") and isinstance(value, str) else _named(binding, value)
+
+
+def _named(binding: str, value: Any) -> str:
+    return _full(binding.rpartition(".")[2], value)
+
+
+def _full(binding: str, value: Any) -> str:
+    is_diameter = value is None and binding.rpartition(".")[2] == "K"
+    return f"{binding}={'diameter' if is_diameter else value}"

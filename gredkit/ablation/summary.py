@@ -10,6 +10,7 @@ from gredkit.ablation.invocation import Ended, Options
 from gredkit.ablation.screen import line
 from gredkit.registry import REPORTS
 from gredkit.reports.frame import trials_frame
+from gredkit.store import StoreError
 
 
 def summarise(ended: Ended, options: Options, reports: Path, console: Console) -> None:
@@ -19,14 +20,20 @@ def summarise(ended: Ended, options: Options, reports: Path, console: Console) -
     def say(said: str) -> None:
         console.print(said, highlight=False, markup=False, soft_wrap=True)
 
-    if not ended.unsent:
-        text = REPORTS["table"](trials_frame(tracker))
-        path = reports / tracker.study / "table.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n")
-        say("")
-        console.print(Markdown(text)) if console.is_terminal else say(text)
-        say(f"report: {path}")
+    path = reports / tracker.study / "table.md"
+    try:
+        results = trials_frame(tracker)
+        if len(results):  # not while it is still tuning
+            text = REPORTS["table"](results)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{text}\n")
+            say("")
+            console.print(Markdown(text)) if console.is_terminal else say(text)
+            say(f"report: {path}")
+    except StoreError as error:
+        say(f"there is no report: {error}")
+    except OSError as error:
+        say(f"there is no report, since {path} cannot be written: {error.strerror}")
     for one in ended.trials:
         if one.state in ("failed", "diverged"):
             say(line(one))

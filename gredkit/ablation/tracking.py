@@ -19,7 +19,7 @@ from gredkit.ablation.plan import Plan
 from gredkit.ablation.record import git_commit
 from gredkit.ablation.trial import Trial
 from gredkit.errors import UserError
-from gredkit.store import SQLITE, connect, tracking_uri
+from gredkit.store import SQLITE, StoreError, connect, tracking_uri
 
 STATUS = {"finished": "FINISHED", "diverged": "FAILED", "failed": "FAILED", "interrupted": "KILLED"}
 HEARTBEAT = 30.0  # seconds between two signs of life of an invocation
@@ -62,6 +62,11 @@ class Tracker:
             known.setdefault(run.data.tags["trial_id"], Known(run.info.run_id, run.data.tags, run.data.metrics))
         return known
 
+    def trial(self, id: str) -> Known | None:
+        """The latest run of one trial."""
+        runs = self.search(f"tags.kind = 'trial' and tags.trial_id = '{id}'")
+        return Known(runs[0].info.run_id, runs[0].data.tags, runs[0].data.metrics) if runs else None
+
     def repair(self) -> int:
         """Runs that a crash left `RUNNING` become interrupted ones; those of a living invocation stay."""
         runs = self.search("attributes.status = 'RUNNING'")
@@ -98,11 +103,12 @@ class Tracker:
         self.client.log_dict(self.invocation, {"trials": rows}, "tuning.json" if plan.is_tuning else "plan.json")
 
     def last_plan(self) -> list[dict[str, Any]]:
-        """The trials that the last invocation was about; none if there was none, or if it is still tuning."""
-        for run in self.search("tags.kind = 'study'")[:1]:
-            if any(file.path == "plan.json" for file in self.client.list_artifacts(run.info.run_id)):
+        """The trials that this or the last invocation is about; none if it has not finished tuning."""
+        last = [run.info.run_id for run in self.search("tags.kind = 'study'")[:1]]
+        for run in [self.invocation] if self.invocation else last:
+            if any(file.path == "plan.json" for file in self.client.list_artifacts(run)):
                 with tempfile.TemporaryDirectory() as folder:
-                    path = self.client.download_artifacts(run.info.run_id, "plan.json", folder)
+                    path = self.client.download_artifacts(run, "plan.json", folder)
                     return json.loads(Path(path).read_text())["trials"]
         return []
 
@@ -138,7 +144,12 @@ class Tracker:
         found = self.client.get_experiment_by_name(self.study)
         if found is None:
             kind = {"mlflow.experimentKind": "custom_model_development"}  # MLflow shows runs, not prompts
-            return self.client.create_experiment(self.study, _artifacts(self.uri, self.study), kind)
+            try:
+                return self.client.create_experiment(self.study, _artifacts(self.uri, self.study), kind)
+            except StoreError as error:
+                found = self.client.get_experiment_by_name(self.study)  # somebody else was faster
+                if found is None:
+                    raise error
         if found.lifecycle_stage != "active":
             raise UserError(
                 f"the MLflow experiment {self.study!r} was deleted: restore it with "
@@ -175,9 +186,16 @@ def common_tags() -> dict[str, str]:
         "mlflow.source.git.commit": commit.rstrip("+"),
         "mlflow.source.name": "gredkit.run",
         "mlflow.source.type": "LOCAL",
-        "mlflow.user": getpass.getuser(),
+        "mlflow.user": _user(),
         "python": platform.python_version(),
     }
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number without a name, as containers have
+        return "unknown"
 
 
 def _is_alive(tags: Mapping[str, str]) -> bool:

@@ -1,7 +1,7 @@
 """A trial: plain data, from which any process can train it."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -15,11 +15,13 @@ from gredkit.ablation.source import Source
 from gredkit.composition import Composition
 from gredkit.data.hops import check_K
 from gredkit.data.objectives import Objective
-from gredkit.data.task import GraphSpec, Task
+from gredkit.data.task import SPLITS, GraphSpec, Task
+from gredkit.errors import UserError
 from gredkit.nn.models.gred import count_parameters
 from gredkit.registry import DATASETS
 from gredkit.training.recipe import Recipe
 
+COMPUTES = ("gredkit.training.fit", "gredkit.data.cache")  # beside the model itself
 SAMPLE = 256  # graphs that are kept of a dataset, to estimate times
 
 
@@ -112,6 +114,9 @@ def about_data() -> About:
 def _about(dataset: str, settings: str) -> About:
     task = load_task()
     train = task.splits["train"]
+    for split in SPLITS:
+        if not len(task.splits.get(split, ())):
+            raise UserError(f"{dataset} has no graphs in its {split} split: give it at least one")
     return About(
         spec=task.spec,
         hash=data_hash(task),
@@ -121,19 +126,23 @@ def _about(dataset: str, settings: str) -> About:
     )
 
 
-def resolve(trial: Trial) -> Trial:
-    """Fill in what follows from the description: settings, parameters, metric and id."""
+def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
+    """The trial with each seed, and with what follows from its description: settings, parameters, metric and id."""
     trial.load()
     about = about_data()
     described = describe(about.spec)
     with torch.device("meta"):
         model = described.composition.build(about.spec)
-    settings = described.flat(trial.seed)
-    return replace(
+    code = code_hash(model, *COMPUTES)
+    metric = about.objective.metric
+    shared = replace(
         trial,
-        id=trial_id(settings, about.hash, code_hash(model, "gredkit.training.fit")),
-        settings=settings,
         parameters=count_parameters(model),
-        metric=about.objective.metric.name,
-        larger_is_better=about.objective.metric.larger_is_better,
+        metric=metric.name,
+        larger_is_better=metric.larger_is_better,
     )
+    result = []
+    for seed in seeds:
+        settings = described.flat(seed)
+        result.append(replace(shared, seed=seed, settings=settings, id=trial_id(settings, about.hash, code)))
+    return result

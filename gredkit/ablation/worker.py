@@ -6,7 +6,6 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 
-import torch
 from filelock import FileLock, Timeout
 
 from gredkit import config
@@ -21,6 +20,7 @@ from gredkit.registry import DATASETS
 from gredkit.saved import SavedModel, save
 from gredkit.training.checkpoint import CannotWrite
 from gredkit.training.fit import Diverged, EpochReport, Interrupted, Result, fit
+from gredkit.training.seeds import seed_all
 
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 WAIT = 10.0  # seconds for a process of an invocation that was killed to notice it
@@ -64,7 +64,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
     trial.load()
     task = load_task()
     described = describe(task.spec)
-    torch.manual_seed(trial.seed)
+    seed_all(trial.seed)
     model = described.composition.build(task.spec)
     device = described.recipe.resolve_device()
     start = eigenvalues(model)

@@ -1,9 +1,9 @@
 """Where a model runs, in which precision, and how much memory that takes."""
 
-import resource
 import sys
 from contextlib import AbstractContextManager, nullcontext
 
+import psutil
 import torch
 
 from gredkit.errors import UserError
@@ -38,5 +38,9 @@ def peak_mb(device: torch.device) -> float:
     """The most memory that was in use: of the GPU, or else of this process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 1e6
+    try:
+        import resource
+    except ImportError:  # Windows
+        return psutil.Process().memory_info().peak_wset / 1e6
     unit = 1 if sys.platform == "darwin" else 1024  # what getrusage counts in
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.training.recipe import Recipe
 
 EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
@@ -20,7 +21,7 @@ def adamw(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
 def parameter_groups(model: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
     """Every parameter in one group: those that decay, those that do not, and the recurrent ones.
 
-    Biases, norms and embeddings do not decay, nor do the parameters that a module names in `recurrent_parameters`,
+    Biases, norms and embeddings do not decay, nor do the `recurrent_parameters` of encoders,
     whose learning rate has a `factor` of its own. Empty groups are left out.
     """
     recurrent = set(_recurrent(model))
@@ -50,5 +51,5 @@ def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
 
 def _recurrent(model: nn.Module) -> Iterator[nn.Parameter]:
     for module in model.modules():
-        for name in getattr(type(module), "recurrent_parameters", ()):
-            yield getattr(module, name)
+        if isinstance(module, SequenceEncoder):
+            yield from module.recurrent_parameters()

@@ -83,6 +83,7 @@ def test_the_id_is_of_what_determines_the_result(plan_of, tmp_path):
     assert ids(plan_of("study.name = 'another'\nstudy.axes = {'K': (None,)}")) == base
     assert ids(plan_of("", "fit.device='cpu'", "fit.checkpoint_seconds=0.0", "encoders.lstm.layers=2")) == base
     assert ids(plan_of("", "SEEDS=(1, 0)")) == base
+    assert ids(plan_of("", "WEIGHT_DECAY=1")) == ids(plan_of("", "WEIGHT_DECAY=1.0"))
     for other in (
         *("EPOCHS=3", "LEARNING_RATE=0.1", "K=3", "variant.encoder='rnn'", "SEEDS=(2, 3)", "DROPOUT=0.1"),
         *("encoders.lru.mode='scan'", "datasets.ring_transfer.seed=1", "datasets.ring_transfer.graphs=21"),
@@ -140,7 +141,7 @@ def test_every_setting_of_a_trial_as_gin_is_the_same_trial(plan_of, tmp_path):
 def test_a_trial_survives_json(plan_of):
     trial = plan_of("study.axes = {'K': (1, 2)}").trials[-1]
     again = Trial.from_dict(json.loads(json.dumps(trial.to_dict())))
-    assert resolve(again).id == trial.id
+    assert [one.id for one in resolve(again, [trial.seed])] == [trial.id]
     assert again.source == trial.source
 
 
@@ -152,9 +153,18 @@ def test_matched_variants_have_the_same_number_of_parameters(plan_of, budget):
     )
     wanted = plan.trials[0].parameters if budget is True else budget
     for trial in plan.trials:
-        steps = 8 if trial.variant == "attention" else 1  # its heads divide the width
-        tolerance = 0.01 if trial.variant == "lru" else 0.03 * steps
+        # Without a state, or with heads that divide the width, there are only so many widths to choose from.
+        tolerance = {"attention": 0.15, "mean": 0.03}.get(trial.variant, 0.01)
         assert trial.parameters == pytest.approx(wanted, rel=tolerance), trial.variant
+
+
+def test_the_variant_that_others_are_matched_to_stays_as_it_is(plan_of):
+    text = "study.axes = {'variant.aggregator': ('sum', 'pna')}\nDIM = 48\nSTATE_DIM = 24\nstudy.match_params = True"
+    first, second = plan_of(text).trials[::2]
+    assert (first.settings["models.gred.dim"], first.settings["encoders.lru.state_dim"]) == (48, 24)
+    width, state = second.settings["models.gred.dim"], second.settings["encoders.lru.state_dim"]
+    assert width < 48
+    assert state < width  # its state is narrower, as the first one's is
 
 
 def test_tuning_searches_the_same_grid_for_every_variant_and_validation_chooses(plan_of):
@@ -180,10 +190,11 @@ def test_tuning_searches_the_same_grid_for_every_variant_and_validation_chooses(
 def test_tuning_takes_the_smallest_error_and_leaves_out_what_failed(plan_of):
     plan = plan_of("study.tune = {'LEARNING_RATE': (0.1, 0.01, 0.001)}")
     plan = replace(plan, trials=tuple(replace(trial, larger_is_better=False) for trial in plan.trials))
-    scores = {0.1: None, 0.01: 2.0, 0.001: 1.0}
-    final = after_tuning(plan, lambda trial: scores[trial.settings["fit.learning_rate"]])
-    assert {trial.settings["fit.learning_rate"] for trial in final.trials} == {0.001}
-    assert after_tuning(plan, lambda trial: None).trials == ()
+    for bad in (None, float("nan")):
+        scores = {0.1: bad, 0.01: 2.0, 0.001: 1.0}
+        final = after_tuning(plan, lambda trial: scores[trial.settings["fit.learning_rate"]])  # noqa: B023
+        assert {trial.settings["fit.learning_rate"] for trial in final.trials} == {0.001}
+    assert len(after_tuning(plan, lambda trial: None).trials) == 2  # it stays in the study, and is seen to fail
 
 
 @pytest.mark.parametrize(
@@ -208,6 +219,16 @@ def test_tuning_takes_the_smallest_error_and_leaves_out_what_failed(plan_of):
         ("", ("DATASETS=('ring_trasfer',)",), "did you mean 'ring_transfer'"),
         ("", ("BUDGET='gpu'",), "there is no gin file 'gin/budgets/gpu.gin'"),
         ("", ("K=-1",), "cannot be -1"),
+        ("", ("DROPOUT=2.0",), "dropout is a share"),
+        ("", ("LAYERS=-1",), "layers is at least 1"),
+        ("", ("DIM=0",), "dim is at least 1"),
+        ("", ("STATE_DIM=0",), "state_dim is at least 1"),
+        ("", ("encoders.lstm.layers='x'",), "declared as int"),
+        ("", ("encoders.lstm.layers=0", "variant.encoder='lstm'"), "cannot be built"),
+        ("", ("datasets.ring_transfer.graphs=1",), "no graphs in its"),
+        ("", ("DATASETS='digits'",), "a list with at least one name"),
+        ("study.axes = {'LEARNING_RATE': (0.1, 0.2)}", ("fit.learning_rate=0.5",), "'LEARNING_RATE' changes nothing"),
+        ("study.tune = {'DROPOUT': (0.1, 0.2)}", ("models.gred.dropout=0.5",), "'DROPOUT' changes nothing"),
         ("include 'gin/suites/embeded.gin'", (), "did you mean 'gin/suites/embedded.gin'"),
         ("study.axes = {'K': (1, 2)}", ("K=3",), "'K' is an axis of this study"),
         ("study.axes = {'variant.encodr': ('lru',)}", (), "did you mean 'encoder'"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gredkit.ablation.settings import Study, label
+from gredkit.ablation.settings import Study
 from gredkit.errors import UserError
 
 AXES = st.dictionaries(st.sampled_from("ABCD"), st.lists(st.integers(0, 9), min_size=1, max_size=3), max_size=3)
@@ -44,11 +44,21 @@ def test_named_variants_bundle_bindings_and_combine_with_axes():
     assert bound(study)[-1] == {"LAYERS": 9, "K": 1, "DIM": 16}
 
 
-def test_labels_are_short():
-    assert label("variant.encoder", "lru") == "lru"
-    assert label("K", 4) == "K=4"
-    assert label("K", None) == "K=diameter"
-    assert label("encoders.lru.mode", "scan") == "mode=scan"
+def labels(**settings):
+    return [point.label for point in Study(**settings).points()]
+
+
+def test_labels_are_as_short_as_tells_them_apart():
+    assert labels(axes={"variant.encoder": ("lru", "rnn"), "K": (4, None)}) == [
+        *("lru, K=4", "lru, K=diameter", "rnn, K=4", "rnn, K=diameter")
+    ]
+    assert labels(axes={"encoders.lru.mode": ("scan",)}) == ["mode=scan"]
+    both = {"variant.encoder": ("mean",), "variant.aggregator": ("mean",)}
+    assert labels(axes=both, combine="one_at_a_time") == ["base", "encoder=mean", "aggregator=mean"]
+    widths = {"encoders.lru.state_dim": (8,), "encoders.rnn.state_dim": (8,)}
+    assert labels(axes=widths, combine="one_at_a_time") == [
+        *("base", "encoders.lru.state_dim=8", "encoders.rnn.state_dim=8")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +71,10 @@ def test_labels_are_short():
         ({"tune": {"A": ()}}, "'A' needs a list of values"),
         ({"seeds": ()}, "at least one seed"),
         ({"seeds": (0, 0)}, "none twice"),
-        ({"datasets": ()}, "name at least one"),
+        ({"datasets": ()}, "at least one name"),
+        ({"datasets": "digits"}, "at least one name"),
+        ({"seeds": (10**23,)}, "a number from 0"),
+        ({"name": "a/../../b"}, "letters, digits"),
         ({"match_params": -3}, "number of parameters"),
     ],
 )

@@ -4,10 +4,13 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import suppress
 
 import psutil
 import pytest
-from studies import STUDY, TRIALS, WITHOUT_AXES, TinyStudy, interrupt
+from studies import TRIALS, WITHOUT_AXES, TinyStudy, interrupt
+
+from gredkit.ablation.tracking import Tracker
 
 LONG = ("--set", "EPOCHS=40")
 
@@ -27,7 +30,7 @@ def test_every_trial_is_trained_tracked_and_in_the_table(undisturbed):
     assert {known.state for known in trials.values()} == {"finished"}
     table = (undisturbed.folder / "reports/tiny/table.md").read_text().splitlines()
     assert len(table) == 2 + TRIALS // 2
-    assert not list(undisturbed.folder.glob(".gredkit/*"))  # nothing is left to do
+    assert not list(undisturbed.folder.glob(".gredkit/*/*/trial.json"))  # nothing is left to do
     assert undisturbed.statuses() == {"FINISHED"}
 
 
@@ -92,21 +95,100 @@ def test_an_interrupt_ends_the_epoch_and_the_next_invocation_goes_on(undisturbed
     assert study.scores() == undisturbed.scores()
 
 
-def test_a_second_interrupt_stops_at_once_and_damages_nothing(undisturbed, tmp_path):
-    study = TinyStudy(tmp_path, STUDY.replace("graphs = 40", "graphs = 4000"))  # a longer epoch
+def test_a_second_interrupt_stops_at_once_and_damages_nothing(tmp_path):
+    long_epochs = WITHOUT_AXES.replace("graphs = 40", "graphs = 3000").replace("EPOCHS = 3", "EPOCHS = 2")
+    study = TinyStudy(tmp_path / "study", long_epochs)
     process = study.start("--jobs", "2")
     study.wait_for(process, lambda: any('"started"' in line for line in study.events()))
     interrupt(process)
-    study.wait_for(process, lambda: True)
+    assert process.stdout is not None
+    while "stopping after the running epochs" not in process.stdout.readline():
+        assert process.poll() is None
     interrupt(process)
     process.communicate(timeout=60)
     assert process.returncode == 130
-    (tmp_path / "tiny.gin").write_text(STUDY)
-    result = study.run(*LONG)
-    assert result.returncode == 0, result.stderr
-    wanted = undisturbed.scores()
-    assert {name: score for name, score in study.scores().items() if name in wanted} == wanted
+    assert not any('"epoch"' in line for line in study.events())  # it did not wait for the end of an epoch
+    assert {known.state for known in study.trials().values()} <= {"interrupted", "running"}
+
+    again, undisturbed = study.run(), TinyStudy(tmp_path / "undisturbed", long_epochs)
+    assert again.returncode == 0, again.stderr
+    assert undisturbed.run().returncode == 0
+    assert study.scores() == undisturbed.scores()
     assert "RUNNING" not in study.statuses()
+
+
+def test_an_interrupt_while_the_first_trial_starts_is_no_crash(tmp_path):
+    study = TinyStudy(tmp_path)
+    process = study.start(*LONG, "--jobs", "2")
+    assert process.stdout is not None
+    while "tiny: 8 trials" not in process.stdout.readline():
+        assert process.poll() is None
+    interrupt(process)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert {known.state for known in study.trials().values()} <= {"interrupted"}
+
+
+def test_the_same_trial_of_another_study_has_a_run_of_its_own(undisturbed, tmp_path):
+    study = TinyStudy(tmp_path)
+    process = study.start(*LONG)
+    study.wait_for_epochs(process, 3)
+    interrupt(process)
+    process.communicate(timeout=60)
+    result = study.run(*LONG, "--set", "study.name='other'")
+    assert result.returncode == 0, result.stderr
+    other = Tracker("other", f"sqlite:///{tmp_path / 'mlflow.db'}").trials()
+    assert {known.state for known in other.values()} == {"finished"}
+    assert set(other) == set(undisturbed.trials())
+    assert "interrupted" in {known.state for known in study.trials().values()}
+    assert study.run(*LONG).returncode == 0
+    assert study.scores() == undisturbed.scores()
+
+
+def test_a_run_that_was_deleted_in_the_meantime_is_told_anew(undisturbed, tmp_path):
+    study = TinyStudy(tmp_path)
+    process = study.start(*LONG)
+    study.wait_for_epochs(process, 5)
+    interrupt(process)
+    process.communicate(timeout=60)
+    (interrupted,) = (known for known in study.trials().values() if known.state == "interrupted")
+    study.tracker().client.delete_run(interrupted.run)
+    result = study.run(*LONG)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert study.scores() == undisturbed.scores()
+    known = study.trials()[interrupted.tags["trial_id"]]
+    history = study.tracker().client.get_metric_history(known.run, "train/loss")
+    assert sorted(point.step for point in history) == list(range(40))
+
+
+def test_two_invocations_of_one_study_share_the_work(undisturbed, tmp_path):
+    study = TinyStudy(tmp_path)
+    both = [study.start(*LONG) for _ in range(2)]
+    said = [process.communicate(timeout=200) for process in both]
+    assert all("Traceback" not in err for _, err in said), said
+    assert {process.returncode for process in both} <= {0, 1}  # 1: what the other one still trained
+    assert study.run(*LONG).returncode == 0
+    assert study.scores() == undisturbed.scores()
+    finished = [run for run in study.tracker().search("tags.kind = 'trial'") if run.info.status == "FINISHED"]
+    assert len(finished) == TRIALS
+
+
+def test_tuning_then_the_seeds_and_nothing_twice(tmp_path):
+    study = TinyStudy(tmp_path, f"study.tune = {{'LEARNING_RATE': (0.001, 0.05)}}\n{WITHOUT_AXES}")
+    result = study.run()
+    assert result.returncode == 0, result.stderr
+    assert "2 tuning trials" in result.stdout
+    trials = study.trials().values()
+    assert sorted(known.tags["role"] for known in trials) == ["final", "final", "tune"]  # the chosen one serves twice
+    chosen = {run.data.params["fit.learning_rate"] for run in study.tracker().search("tags.role = 'final'")}
+    tuned = {run.data.params["fit.learning_rate"]: run.data.metrics["best/validation"]
+             for run in study.tracker().search("tags.kind = 'trial' and tags.seed = '0'")}  # fmt: skip
+    assert len(chosen) == 1
+    assert tuned[chosen.pop()] == max(tuned.values())
+    again = study.run()
+    assert again.returncode == 0
+    assert "running" not in again.stdout
 
 
 def test_a_worker_that_dies_takes_only_its_trial_with_it(undisturbed, tmp_path):
@@ -126,6 +208,8 @@ def test_a_worker_that_dies_takes_only_its_trial_with_it(undisturbed, tmp_path):
 
 
 RAISING = """
+import os
+
 from gredkit.nn.encoders.mean import Mean
 from gredkit.registry import ENCODERS
 
@@ -135,7 +219,7 @@ class Raising(Mean):
     '''Raises when it is trained.'''
 
     def forward(self, z, hops):
-        if self.training:
+        if self.training and os.path.exists("broken"):
             raise RuntimeError("this encoder cannot be trained")
         return super().forward(z, hops)
 """
@@ -145,6 +229,7 @@ def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
     variants = "{'fine': {}, 'too fast': {'LEARNING_RATE': 1e30}, 'broken': {'variant.encoder': 'raising'}}"
     study = TinyStudy(tmp_path, f"study.variants = {variants}\n{WITHOUT_AXES}")
     (tmp_path / "raising.py").write_text(RAISING)
+    (tmp_path / "broken").touch()
     result = study.run("--import", "raising")
     assert result.returncode == 1, result.stderr
     assert "Traceback" not in result.stderr
@@ -165,11 +250,16 @@ def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
     assert "2 diverged before, 2 failed before (--retry" in again.stdout
     assert "running" not in again.stdout
 
-    (tmp_path / "raising.py").write_text(RAISING.replace("if self.training:", "if False:"))
+    (tmp_path / "broken").unlink()
+    before = {name: known.run for name, known in study.trials().items()}
     retried = study.run("--import", "raising", "--retry")
-    states = {(known.tags["variant"], known.state) for known in study.trials().values() if known.state != "failed"}
-    assert states == {("fine", "finished"), ("too fast", "diverged"), ("broken", "finished")}
     assert retried.returncode == 0, retried.stdout
+    after = study.trials()
+    assert set(after) == set(before)
+    for name, known in after.items():
+        state = {"too fast": "diverged"}.get(known.tags["variant"], "finished")
+        assert known.state == state
+        assert (known.run == before[name]) == (known.tags["variant"] == "fine")  # the others have a new run
 
 
 @pytest.fixture
@@ -184,6 +274,27 @@ def small_disk(tmp_path):
     subprocess.run(["umount", folder], check=True)
 
 
+def test_a_disk_that_is_full_of_everything_is_a_sentence(small_disk, tmp_path):
+    disk, make_room = small_disk
+    study = TinyStudy(disk / "study", WITHOUT_AXES)
+    first = study.run()  # not even MLflow's store fits
+    assert first.returncode == 2, first.stderr
+    assert len(first.stderr.splitlines()) == 1
+    make_room()
+    assert study.run("--set", "SEEDS=(7,)").returncode == 0
+    filler = disk / "filler"
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    full = study.run()
+    assert full.returncode in (1, 2), full.stderr
+    assert "Traceback" not in full.stdout + full.stderr
+    filler.unlink()
+    last = study.run()
+    assert last.returncode == 0, last.stderr
+    assert len(study.scores()) == 3
+
+
 def test_a_full_disk_is_a_sentence_and_the_next_invocation_goes_on(small_disk, tmp_path):
     disk, make_room = small_disk
     study = TinyStudy(tmp_path, WITHOUT_AXES.replace("DIM = 8", "DIM = 48"))
@@ -193,7 +304,7 @@ def test_a_full_disk_is_a_sentence_and_the_next_invocation_goes_on(small_disk, t
     assert "the disk is full: free some space" in result.stdout
     assert "go on with: python -m gredkit.run" in result.stdout
     assert [known.state for known in study.trials().values()] == ["interrupted"] * 2
-    assert not list(disk.glob("*/*.unfinished"))
+    assert not list(disk.glob("*/*/*.unfinished"))
 
     make_room()
     assert study.run("--work", str(disk)).returncode == 0

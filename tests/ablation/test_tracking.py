@@ -176,4 +176,4 @@ def test_a_server_that_goes_away_is_told_later(server, tmp_path):
             "model/model.json",
             "model/weights.safetensors",
         }
-    assert not list(study.folder.glob(".gredkit/*"))
+    assert not list(study.folder.glob(".gredkit/*/*/trial.json"))

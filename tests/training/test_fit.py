@@ -23,7 +23,6 @@ from training.small import (
 
 from gredkit import add_hops
 from gredkit.errors import UserError
-from gredkit.nn.encoders.lru import LRU
 from gredkit.training.checkpoint import load
 from gredkit.training.evaluation import evaluate
 from gredkit.training.fit import Diverged, fit
@@ -83,7 +82,7 @@ def test_all_steps_by_hand():
         rate = 0.05 * [1 / 3, 2 / 3, 1, 1 / 2][t - 1]
         for name, g in gradients.items():
             g = g * min(1, clip / (norm + 1e-6))
-            recurrent = name.rpartition(".")[2] in LRU.recurrent_parameters
+            recurrent = name.endswith(("nu_log", "theta_log", "gamma_log", "in_re", "in_im"))
             decay = 0.0 if recurrent or g.ndim == 1 or "embed" in name else 0.2
             own = rate * (0.5 if recurrent else 1)
             m[name], v[name] = 0.9 * m[name] + 0.1 * g, 0.999 * v[name] + 0.001 * g * g

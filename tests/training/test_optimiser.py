@@ -23,10 +23,14 @@ def by_name(model, recipe=RECIPE):
     return dict(found)
 
 
-def expected_decay(name):
+def is_recurrent(name):
     """By the names that the modules of gredkit and torch give to their parameters."""
+    return name.endswith(("nu_log", "theta_log", "gamma_log", "in_re", "in_im")) or ".rnn.weight_" in name
+
+
+def expected_decay(name):
     last = name.rpartition(".")[2]
-    undecayed = "bias" in last or "norm" in name or "embed" in name or last in LRU.recurrent_parameters
+    undecayed = "bias" in last or "norm" in name or "embed" in name or is_recurrent(name)
     return 0.0 if undecayed else 0.3
 
 
@@ -36,10 +40,10 @@ def test_every_parameter_of_every_encoder_is_in_one_group(encoder):
     for name, group in groups.items():
         if encoder != "weighted_sum" or not name.endswith("encoder.weight"):  # one number a hop
             assert group["weight_decay"] == expected_decay(name), name
-        assert group["factor"] == (0.25 if name.rpartition(".")[2] in LRU.recurrent_parameters else 1)
+        assert group["factor"] == (0.25 if is_recurrent(name) else 1)
         assert group["lr"] == 0.01 * group["factor"]
     assert {group["weight_decay"] for group in groups.values()} == {0.0, 0.3}
-    assert (0.25 in {group["factor"] for group in groups.values()}) == (encoder == "lru")
+    assert (0.25 in {group["factor"] for group in groups.values()}) == (encoder in ("lru", "rnn", "lstm", "gru"))
 
 
 @pytest.mark.parametrize("aggregator", AGGREGATORS)
@@ -97,7 +101,7 @@ def test_steps_by_hand(encoder):
             p.grad = gradients[name][i]
         optimiser.step()
     for name, p in model.named_parameters():
-        factor = 0.25 if name.rpartition(".")[2] in LRU.recurrent_parameters else 1.0
+        factor = 0.25 if is_recurrent(name) else 1.0
         expected = adamw_by_hand(start[name], gradients[name], [r * factor for r in rates], expected_decay(name))
         torch.testing.assert_close(p.detach(), expected, rtol=1e-12, atol=1e-12)
 

@@ -1,9 +1,11 @@
+import itertools
 import multiprocessing
 import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing import connection, forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,24 +34,31 @@ class Local(Launcher):
         self._context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         if "forkserver" in methods:
             self._context.set_forkserver_preload([__name__, "sklearn.metrics"])
-            forkserver.ensure_running()  # it imports while this process connects to MLflow
-        self._running: list[LocalJob] = []
+            with _deaf():
+                forkserver.ensure_running()  # it imports while this process connects to MLflow
+        self._running: dict[int, LocalJob] = {}  # by their place, of which there are as many as jobs
 
     def start(self, folder: Path) -> Job:
-        job = LocalJob(self._context, folder, self.threads)
-        self._running = [one for one in self._running if one.process.is_alive()] + [job]
-        return job
+        self._forget_ended()
+        place = next(i for i in itertools.count() if i not in self._running)
+        with _deaf():
+            self._running[place] = LocalJob(self._context, folder, self.threads, place)
+        return self._running[place]
 
     def wait(self, seconds: float) -> None:
-        connection.wait([job.process.sentinel for job in self._running], seconds)
+        self._forget_ended()
+        connection.wait([job.process.sentinel for job in self._running.values()], seconds)
+
+    def _forget_ended(self) -> None:
+        self._running = {place: job for place, job in self._running.items() if job.process.is_alive()}
 
 
 class LocalJob(Job):
     """A process, and the line to it."""
 
-    def __init__(self, context: multiprocessing.context.BaseContext, folder: Path, threads: int):
+    def __init__(self, context: multiprocessing.context.BaseContext, folder: Path, threads: int, place: int):
         self._line, theirs = context.Pipe()
-        self.process = context.Process(target=work, args=(str(folder), theirs, threads), daemon=False)  # type: ignore[attr-defined]
+        self.process = context.Process(target=work, args=(str(folder), theirs, threads, place))  # type: ignore[attr-defined]
         self.process.start()
         theirs.close()
 
@@ -62,7 +71,7 @@ class LocalJob(Job):
                 return self._line.recv()
         except (EOFError, OSError):
             pass
-        from_outside = self.process.exitcode in (-signal.SIGKILL, -signal.SIGTERM)
+        from_outside = self.process.exitcode in (-9, -15)  # SIGKILL, SIGTERM
         return "killed" if from_outside else "died", _how(self.process.exitcode)
 
     def stop(self) -> None:
@@ -84,15 +93,30 @@ def _how(code: int | None) -> str:
     return f"its process was ended by {name}{hint}"
 
 
-def work(path: str, line: Connection, threads: int) -> None:
+def work(path: str, line: Connection, threads: int, place: int) -> None:
     """What the process of a trial does; it tells the parent its state at the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and decides
     torch.set_num_threads(threads)
+    if torch.cuda.is_available():
+        torch.cuda.set_device(place % torch.cuda.device_count())  # the one that `cuda` and `auto` mean
     folder = TrialFolder(Path(path))
     _print_to(folder.log)
     stop = threading.Event()
     threading.Thread(target=_listen, args=(line, stop), daemon=True).start()
     line.send(attempt(folder, stop.is_set))
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Ctrl-C waits, and never reaches a process that is started meanwhile: it would end it while it imports."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _listen(line: Connection, stop: threading.Event) -> None:

@@ -34,7 +34,12 @@ class Slurm(Launcher):
             self._executor = submitit.AutoExecutor(folder=Path(".gredkit/jobs").absolute(), cluster=cluster)
         except RuntimeError as error:
             raise UserError(f"no jobs can be submitted from here ({cause(error)}): use --launcher local") from None
-        wanted: dict[str, Any] = {"timeout_min": round(60 * hours), "cpus_per_task": cpus, "mem_gb": memory_gb, "gpus_per_node": gpus}
+        wanted: dict[str, Any] = {
+            "timeout_min": round(60 * hours),
+            "cpus_per_task": cpus,
+            "mem_gb": memory_gb,
+            "gpus_per_node": gpus,
+        }
         if cluster == "slurm" and partition:
             wanted["slurm_partition"] = partition
         self._executor.update_parameters(name="gredkit", **wanted)

@@ -1,10 +1,10 @@
 """What a sequence encoder is."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 from torch import Tensor, nn
 
+from gredkit.errors import UserError
 from gredkit.nn.hop_index import HopIndex
 
 
@@ -16,7 +16,15 @@ class SequenceEncoder(nn.Module, ABC):
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 
-    recurrent_parameters: ClassVar[tuple[str, ...]] = ()  # without weight decay, with a learning rate of their own
-
     @abstractmethod
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor: ...
+
+    def recurrent_parameters(self) -> list[nn.Parameter]:
+        """What makes the recurrence: it has no weight decay, and a learning rate of its own."""
+        return []
+
+
+def check_state(state_dim: int | None) -> None:
+    """Whether a state can be so wide."""
+    if state_dim is not None and state_dim < 1:
+        raise UserError(f"state_dim is at least 1, or None for the model's width, not {state_dim}")

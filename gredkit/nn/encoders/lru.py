@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from gredkit.errors import UserError
 from gredkit.nn.dense import scaled_normal_
-from gredkit.nn.encoders.base import SequenceEncoder
+from gredkit.nn.encoders.base import SequenceEncoder, check_state
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.scan import linear_scan
 from gredkit.registry import ENCODERS
@@ -25,8 +25,6 @@ class LRU(SequenceEncoder):
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 
-    recurrent_parameters = ("nu_log", "theta_log", "gamma_log", "in_re", "in_im")  # as published
-
     def __init__(
         self,
         dim: int,
@@ -37,6 +35,7 @@ class LRU(SequenceEncoder):
         mode: str = "kernel",
     ):
         super().__init__()
+        check_state(state_dim)
         if mode not in MODES:
             raise UserError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
         self.dim, self.state_dim, self.mode = dim, state_dim or dim, mode
@@ -48,6 +47,9 @@ class LRU(SequenceEncoder):
         self.in_im = nn.Parameter(scaled_normal_(torch.empty(self.state_dim, dim), 0.5 / dim))
         self.out_re = nn.Parameter(scaled_normal_(torch.empty(dim, self.state_dim), 1 / self.state_dim))
         self.out_im = nn.Parameter(scaled_normal_(torch.empty(dim, self.state_dim), 1 / self.state_dim))
+
+    def recurrent_parameters(self) -> list[nn.Parameter]:
+        return [self.nu_log, self.theta_log, self.gamma_log, self.in_re, self.in_im]  # as published
 
     def eigenvalues(self) -> Tensor:
         """Λ. Shape: [state_dim], complex"""

@@ -53,6 +53,11 @@ class GRED(nn.Module):
             raise UserError(f"readout is one of {', '.join(READOUTS)}, not {readout!r}")
         if (readout == "node") != (spec.level == "node"):
             raise UserError(f"readout {readout!r} does not give one answer for each {spec.level}, as the task asks")
+        for name, value in (("layers", layers), ("dim", dim), ("expand", expand)):
+            if value < 1:
+                raise UserError(f"{name} is at least 1, not {value}")
+        if not 0 <= dropout < 1:
+            raise UserError(f"dropout is a share from 0 to less than 1, not {dropout}")
         if head_layers not in (1, 2):
             raise UserError(f"the head has 1 or 2 layers, not {head_layers}")
         if edge_features is not None and spec.edges is None:
