@@ -104,6 +104,8 @@ def connect(uri: str) -> Client:
         with FileLock(f"{database}.lock") if database else nullcontext():
             client = Client(MlflowClient(tracking_uri=uri), uri)
             client.search_experiments(max_results=1)
-    except OSError as error:
+    except Exception as error:  # the constructor's own
+        if isinstance(error, UserError):
+            raise
         raise UserError(f"MLflow cannot be reached at {shown(uri)}: {cause(error)}") from None
     return client

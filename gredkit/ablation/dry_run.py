@@ -1,5 +1,6 @@
 """`--dry-run`: the trials of a study, their sizes, and about how long they take."""
 
+import torch
 from rich.console import Console
 from rich.table import Table
 
@@ -11,15 +12,17 @@ from gredkit.ablation.trial import Trial
 
 
 def dry_run(source: Source, jobs: int, console: Console) -> None:
-    """Show what `run` would do; nothing is trained, tracked or written."""
+    """Show what `run` would do. Nothing is tracked; each variant is timed on a few batches and thrown away."""
     plan = make_plan(source)
+    torch.set_num_threads(max(torch.get_num_threads() // jobs, 1))  # as many as each trial will have
     times = _times(plan)
     console.print(_table(plan, times))
-    known = [times[_kind(trial)] for trial in plan.trials]
-    total = sum(time for time in known if time is not None) / jobs
+    known = [time for trial in plan.trials if (time := times[_kind(trial)]) is not None]
+    total = sum(known) / jobs
     said = f"{len(plan.trials)} trials, about {duration(total)} with {jobs} at a time on this machine"
     if plan.is_tuning:
-        said = f"{said}; then {plan.to_come} trials with what tuning chose"
+        more = sum(known) / max(len(known), 1) * plan.to_come / jobs
+        said = f"{said}; then {plan.to_come} trials with what tuning chose, about {duration(more)}"
     if plan.repeated:
         said = f"{said}; {plan.repeated} combinations repeat another one"
     console.print(said, highlight=False)

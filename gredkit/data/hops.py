@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import islice
-from os import cpu_count
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -104,7 +103,7 @@ def in_parallel(
     work: Callable[[Data], T], graphs: Sequence[Data], title: str, workers: int | None = None, progress: bool = True
 ) -> Iterator[T]:
     """`work` on every graph, in order, in threads; no more than a few chunks ahead of the reader."""
-    workers = min(workers or cpu_count() or 1, max(len(graphs), 1))
+    workers = min(workers or torch.get_num_threads(), max(len(graphs), 1))
     chunks = (range(i, min(i + CHUNK, len(graphs))) for i in range(0, len(graphs), CHUNK))
 
     def do(chunk: range) -> list[T]:

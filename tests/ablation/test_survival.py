@@ -271,7 +271,7 @@ def small_disk(tmp_path):
     if mounted.returncode:
         pytest.skip("only root may mount a disk")
     yield folder, lambda: subprocess.run(["mount", "-o", "remount,size=50m", folder], check=True)
-    subprocess.run(["umount", folder], check=True)
+    subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def test_a_disk_that_is_full_of_everything_is_a_sentence(small_disk, tmp_path):

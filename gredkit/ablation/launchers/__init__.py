@@ -1,1 +1,1 @@
-"""Launchers: one function a file, each registered under a short name."""
+"""Launchers: one class a file, each registered under a short name."""

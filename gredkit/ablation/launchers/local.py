@@ -41,8 +41,7 @@ class Local(Launcher):
     def start(self, folder: Path) -> Job:
         self._forget_ended()
         place = next(i for i in itertools.count() if i not in self._running)
-        with _deaf():
-            self._running[place] = LocalJob(self._context, folder, self.threads, place)
+        self._running[place] = LocalJob(self._context, folder, self.threads, place)
         return self._running[place]
 
     def wait(self, seconds: float) -> None:
@@ -108,15 +107,12 @@ def work(path: str, line: Connection, threads: int, place: int) -> None:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Ctrl-C waits, and never reaches a process that is started meanwhile: it would end it while it imports."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    """What is started now ignores Ctrl-C from its first moment, and so do the processes that it forks."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, before)
 
 
 def _listen(line: Connection, stop: threading.Event) -> None:
