@@ -255,3 +255,8 @@ def test_lap_pe_is_as_the_paper_says(dataset):
     Source().load(dataset, "paper")
     positional = built()[0].parts["positional"]
     assert (positional.settings["k"], positional.settings["width"]) == (10, 16)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_nothing_is_left_to_fill_in(file):
+    assert not re.search(r"MEASURE|TIME_|TODO|TBD", Path(ROOT, file).read_text())

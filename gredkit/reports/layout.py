@@ -1,0 +1,119 @@
+"""How a table is laid out, before it is written in a language: a row a variant, a column a dataset, then the costs."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from gredkit.reports.numbers import DOWN, NOTHING, UP, decimals, mean_and_spread, metric_name, several, significant
+from gredkit.reports.paired import LEAST_PAIRS
+from gredkit.reports.published import Reference, reference
+from gredkit.reports.statistics import TASK
+
+COSTS = {"parameters": "parameters", "seconds_per_epoch": "seconds an epoch", "peak_mb": "peak memory (MB)"}
+SCORE = "test score"
+TEST = "paired t test over seeds, corrected"
+PUBLISHED = "GRED, published"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, and whether it stands out."""
+
+    text: str
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`columns` are pairs of a group and a name, for what stands beside the name of the variant in a row."""
+
+    columns: list[tuple[str, str]]
+    rows: list[list[Cell]]
+    published: list[Cell]  # a row of the paper's values, or nothing
+    notes: list[str]
+
+
+def grid(summary: pd.DataFrame) -> Grid:
+    """The cells of a summary frame."""
+    tasks = {task: here.set_index("variant") for task, here in summary.groupby(TASK, sort=False)}
+    usual = _usual_seeds(summary)
+    columns: list[tuple[str, str]] = []
+    cells: list[dict[str, Cell]] = []  # of each column, by variant
+    published: list[Cell] = []
+    for (dataset, metric), here in tasks.items():
+        digits, arrow = decimals(here["std"]), UP if here["larger_is_better"].iloc[0] else DOWN
+        columns.append((SCORE, f"{dataset} ({metric_name(metric)} {arrow})"))
+        cells.append({variant: _score(row, digits, usual) for variant, row in here.iterrows()})
+        published.append(_published(reference(dataset, metric)))
+    for cost, title in COSTS.items():
+        for (dataset, _), here in tasks.items():
+            columns.append((title, dataset))
+            cells.append({variant: Cell(_cost(value, cost)) for variant, value in here[cost].items()})
+            published.append(Cell(""))
+    is_known = any(cell.text for cell in published)
+    return Grid(
+        columns=columns,
+        rows=[
+            [Cell(str(variant)), *(column.get(variant, Cell("")) for column in cells)]
+            for variant in summary["variant"].unique()
+        ],
+        published=[Cell(PUBLISHED), *published] if is_known else [],
+        notes=_notes(summary, usual, is_known),
+    )
+
+
+def _score(row: pd.Series, digits: int, usual: int) -> Cell:
+    """Mean and spread; in brackets what is unlike the other cells."""
+    seeds = [f"n = {row['n']}"] if row["n"] not in (0, usual) else []
+    remarks = ", ".join([*seeds, *([row["others"]] if row["others"] else [])])
+    text = mean_and_spread(row["mean"], row["std"], digits)
+    return Cell(f"{text} ({remarks})" if remarks else text, bool(row["best_holds"]))
+
+
+def _cost(value: float, cost: str) -> str:
+    if pd.isna(value):
+        return NOTHING
+    return significant(value) if cost == "seconds_per_epoch" else f"{value:,.0f}"
+
+
+def _published(known: Reference | None) -> Cell:
+    return Cell(f"{known.score} ({known.budget})" if known else "")
+
+
+def _usual_seeds(summary: pd.DataFrame) -> int:
+    """The number of seeds that most cells have, the larger one of two."""
+    seeds = summary["n"][summary["n"] > 0]
+    return int(seeds.mode().max()) if len(seeds) else 0
+
+
+def _notes(summary: pd.DataFrame, usual: int, is_published: bool) -> list[str]:
+    """What must be known to read the cells."""
+    if not usual:
+        return ["No trial has finished yet." if len(summary) else "There are no trials yet."]
+    rest = ", unless the cell says otherwise" if (summary["n"] != usual).any() else ""
+    over = f"mean ± standard deviation over {usual} seeds" if usual > 1 else "one seed, so no spread is known"
+    notes = [f"Test score: {over}{rest}."]
+    notes += _about_bold(summary)
+    notes.append(f"Trained for {_epochs(summary)}.")
+    if is_published:
+        notes.append(f"{PUBLISHED}: from the paper, after the epochs in brackets, so not a comparison on equal terms.")
+    return notes
+
+
+def _about_bold(summary: pd.DataFrame) -> list[str]:
+    """Why a cell is bold, or none is."""
+    if (summary.groupby(TASK)["mean"].count() < 2).all():
+        return []  # nothing to compare
+    if summary["best_holds"].any():
+        return [f"Bold: best, where the lead over every other variant holds ({TEST})."]
+    if (summary[summary["n"] >= LEAST_PAIRS].groupby(TASK).size() < 2).all():
+        return [f"Nothing is bold: with fewer than {LEAST_PAIRS} seeds no test was made."]
+    return [f"Nothing is bold: no lead over every other variant holds ({TEST})."]
+
+
+def _epochs(summary: pd.DataFrame) -> str:
+    """The budgets, once if all have the same."""
+    spans = summary.groupby("dataset", sort=False)["epochs"].agg(["min", "max"]).dropna().astype(int)
+    texts = {name: several(a, "epoch") if a == b else f"{a} to {b} epochs" for name, a, b in spans.itertuples()}
+    same = set(texts.values())
+    return same.pop() if len(same) == 1 else ", ".join(f"{text} ({name})" for name, text in texts.items())

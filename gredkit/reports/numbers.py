@@ -1,0 +1,55 @@
+"""Numbers as a reader likes them."""
+
+import math
+from collections.abc import Iterable
+
+METRICS = {
+    "mae": "MAE",
+    "macro_f1": "macro F1",
+    "average_precision": "average precision",
+    "class_mean_accuracy": "class-mean accuracy",
+}
+UP, DOWN = "↑", "↓"
+NOTHING = "-"
+USUAL = 3  # decimals where no spread says how many mean something
+
+
+def metric_name(metric: str) -> str:
+    """In words."""
+    return METRICS.get(metric, metric.replace("_", " "))
+
+
+def decimals(spreads: Iterable[float]) -> int:
+    """As many as show two digits of a typical standard deviation, and no more than four."""
+    known = sorted(spread for spread in spreads if math.isfinite(spread) and spread > 0)
+    if not known:
+        return USUAL
+    typical = float(f"{known[len(known) // 2]:.1e}")  # 0.00999… is 0.010
+    return min(4, max(0, 1 - math.floor(math.log10(typical))))
+
+
+def mean_and_spread(mean: float, spread: float, digits: int) -> str:
+    """`0.913 ± 0.004`; without a spread the mean alone, without a mean a dash."""
+    if math.isnan(mean):
+        return NOTHING
+    return f"{mean:.{digits}f}" if math.isnan(spread) else f"{mean:.{digits}f} ± {spread:.{digits}f}"
+
+
+def significant(number: float, digits: int = 3) -> str:
+    """Rounded to so many digits that mean something, never with an exponent between a millionth and a million."""
+    if math.isnan(number):
+        return NOTHING
+    size = abs(number)
+    if not 1e-6 <= size < 1e6:
+        return f"{number:.{digits}g}"
+    return f"{number:.{max(0, digits - 1 - math.floor(math.log10(size)))}f}"
+
+
+def p_value(p: float) -> str:
+    """`p = 0.031`, or `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def several(number: int, singular: str) -> str:
+    """`1 seed`, `3 seeds`."""
+    return f"{number} {singular}" if number == 1 else f"{number} {singular}s"

@@ -1,0 +1,121 @@
+"""What a study says about its variants: trials by their state, differences to the base, and who leads."""
+
+import numpy as np
+import pandas as pd
+
+from gredkit.reports.paired import LEAST_PAIRS, LEVEL, Paired, holm, paired
+
+STATES = ("finished", "unscored", "diverged", "failed", "interrupted", "running", "missing")
+TASK = ["dataset", "metric"]
+GROUP = [*TASK, "variant"]
+COMPARED = ("pairs", "wins", "ties", "losses", "difference", "low", "high", "effect", "p", "p_exact", "p_least")
+
+
+def final(results: pd.DataFrame) -> pd.DataFrame:
+    """The trials that are compared, with their `score`: the test metric of those that finished with a number."""
+    trials = results[results["role"] != "tune"].copy() if "role" in results else results.copy()
+    test = pd.to_numeric(trials["test"], errors="coerce").astype(float)
+    finished = trials["state"] == "finished"
+    trials["score"] = test.where(finished & np.isfinite(test))
+    trials["state"] = trials["state"].mask(finished & trials["score"].isna(), "unscored").replace("", "unknown")
+    return trials
+
+
+def counts(results: pd.DataFrame) -> pd.DataFrame:
+    """A row a dataset and variant: how many trials there are, and how many in each state; none is left out."""
+    trials = final(results)
+    columns = [*STATES, *(state for state in trials["state"].unique() if state not in STATES)]
+    if trials.empty:
+        return pd.DataFrame(columns=[*GROUP, "trials", *columns])
+    by_state = trials.groupby([*GROUP, "state"], sort=False).size().unstack(fill_value=0)
+    order = pd.MultiIndex.from_frame(trials[GROUP].drop_duplicates())
+    by_state = by_state.reindex(order).reindex(columns=columns, fill_value=0)
+    by_state.insert(0, "trials", by_state.sum(axis=1))
+    return by_state.rename_axis(columns=None).reset_index()
+
+
+def unfinished(counted: pd.DataFrame) -> list[str]:
+    """The columns of the states, of a frame as `counts` makes it, in which a trial has no score."""
+    return list(counted.columns.drop([*GROUP, "trials", "finished"]))
+
+
+def comparisons(results: pd.DataFrame) -> pd.DataFrame:
+    """A row a dataset and variant other than the base: the paired difference over seeds, positive if it is better.
+
+    The base is the study's first variant, or the dataset's first where it lacks that one. Seeds that not both
+    finished are `left_out`; if the better one diverged on any, it is `flattered` and its lead does not hold.
+    `p_holm` is corrected over all rows; `holds` says whether the difference survives that.
+    """
+    trials = final(results)
+    rows = []
+    for task, here in trials.groupby(TASK, sort=False) if len(trials) else ():
+        table, larger = seeds_by_variant(here), bool(here["larger_is_better"].iloc[0])
+        base = trials["variant"].iloc[0] if trials["variant"].iloc[0] in table else table.columns[0]
+        seeds = {variant: set(own) for variant, own in here.groupby("variant")["seed"]}
+        diverging = _diverging(here)
+        for variant in table.columns.drop(base):
+            found = paired(table[variant].to_numpy(), table[base].to_numpy(), larger)
+            left_out = len(seeds[variant] | seeds[base]) - found.pairs
+            flattered = bool(found.pairs) and (variant if found.difference > 0 else base) in diverging
+            values = (getattr(found, name) for name in COMPARED)
+            rows.append((*task, variant, base, *values, left_out, flattered, found.is_supported, note(found)))
+    columns = [*GROUP, "base", *COMPARED, "left_out", "flattered", "holds", "note"]
+    return _corrected(pd.DataFrame(rows, columns=columns))
+
+
+def leaders(results: pd.DataFrame) -> pd.DataFrame:
+    """A row a dataset: the variant of the best mean, and whether its lead over every other one `holds`.
+
+    p is the largest of its paired tests, times the number of others because it was chosen by looking; `p_holm` is
+    corrected over datasets. A variant without a score is no rival; one that cannot be tested leaves the lead open.
+    """
+    trials = final(results)
+    rows = []
+    for task, here in trials.groupby(TASK, sort=False) if len(trials) else ():
+        table, larger = seeds_by_variant(here).dropna(axis=1, how="all"), bool(here["larger_is_better"].iloc[0])
+        if table.empty:
+            continue
+        means = table.mean()
+        leader = means.idxmax() if larger else means.idxmin()
+        rivals = [
+            paired(table[leader].to_numpy(), table[rival].to_numpy(), larger) for rival in table.columns.drop(leader)
+        ]
+        is_ahead = bool(rivals) and all(rival.difference > 0 and rival.is_supported for rival in rivals)
+        flattered = leader in _diverging(here)
+        p = np.minimum(1.0, len(rivals) * np.max([rival.p for rival in rivals])) if rivals else np.nan
+        rows.append((*task, leader, means[leader], len(rivals), p, flattered, is_ahead))
+    return _corrected(pd.DataFrame(rows, columns=[*GROUP, "mean", "rivals", "p", "flattered", "holds"]))
+
+
+def seeds_by_variant(trials: pd.DataFrame) -> pd.DataFrame:
+    """Scores, a row a seed and a column a variant, in the order of the trials; NaN where there is none."""
+    by_seed = trials.groupby(["seed", "variant"])["score"].mean().unstack()
+    return by_seed[list(trials["variant"].unique())].sort_index()
+
+
+def note(found: Paired) -> str:
+    """What the reader of a comparison must know, if anything."""
+    if not found.pairs:
+        return "no seed has finished for both"
+    if found.pairs < LEAST_PAIRS:
+        return f"fewer than {LEAST_PAIRS} pairs: no test was made"
+    if found.ties == found.pairs:
+        return "equal on every seed"
+    if np.isnan(found.effect):
+        return "the same difference on every seed: only the exact test was made"
+    if found.p_least > LEVEL:
+        return f"{found.pairs} pairs: an exact test cannot go below {found.p_least:.2g}, the t test assumes normality"
+    return ""
+
+
+def _diverging(trials: pd.DataFrame) -> set[str]:
+    """The variants that diverged on some seed: an outcome worse than any score, which no mean shows."""
+    return set(trials["variant"][trials["state"] == "diverged"])
+
+
+def _corrected(frame: pd.DataFrame) -> pd.DataFrame:
+    """`holds` only what a test supports after Holm's correction, and what does not come from leaving out a failure."""
+    p_holm = holm(frame["p"].to_numpy(float))
+    frame.insert(frame.columns.get_loc("p") + 1, "p_holm", p_holm)
+    frame["holds"] = frame["holds"].astype(bool) & ~frame["flattered"].astype(bool) & (frame["p_holm"] <= LEVEL)
+    return frame

@@ -1,0 +1,126 @@
+"""What a study found, in plain sentences that claim no more than the numbers do."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from gredkit.reports.numbers import metric_name, p_value, several, significant
+from gredkit.reports.paired import LEAST_PAIRS, LEVEL
+from gredkit.reports.published import reference
+from gredkit.reports.statistics import counts, leaders, unfinished
+
+Row = dict[str, Any]
+TOLD = {  # of one trial, of several
+    "unscored": ("finished without a score", "finished without a score"),
+    "interrupted": ("was interrupted", "were interrupted"),
+    "running": ("is still running", "are still running"),
+    "missing": ("is not in MLflow", "are not in MLflow"),
+    "unknown": ("has no known state", "have no known state"),
+}
+
+
+def sentences(results: pd.DataFrame, comparisons: pd.DataFrame) -> list[str]:
+    """The findings: who leads, each difference to the base, what failed, the paper's value, and what to beware of."""
+    if results.empty:
+        return ["There are no trials yet."]
+    states, leading = counts(results), leaders(results)
+    return [
+        *(["No trial has finished yet."] if leading.empty else []),
+        *(_lead(row) for row in leading.to_dict("records")),
+        *(_difference(row) for row in comparisons.to_dict("records")),
+        *_not_finished(states),
+        *_published(results, leading),
+        *_caveats(comparisons),
+    ]
+
+
+def _lead(row: Row) -> str:
+    score = f"{significant(row['mean'])} {metric_name(row['metric'])}"
+    if not row["rivals"]:
+        return f"{row['variant']} is the only variant with a score on {row['dataset']}: {score} on average."
+    if row["holds"]:
+        claim = "and its lead over every other variant holds"
+    elif row["flattered"]:
+        claim = "but without the seeds on which it diverged"
+    elif math.isnan(row["p"]):
+        claim = f"but not every other variant has {LEAST_PAIRS} seeds to test that with"
+    else:
+        claim = "but a lead over every other variant does not hold"
+    return f"{row['variant']} has the best mean on {row['dataset']}, {score}, {claim}."
+
+
+def _difference(row: Row) -> str:
+    """One comparison: who, by how much, on how many seeds, and whether it holds."""
+    variant, base, dataset, pairs = row["variant"], row["base"], row["dataset"], row["pairs"]
+    if not pairs:
+        return f"{variant} and {base} cannot be compared on {dataset}: no seed has finished for both."
+    seeds, left_out = several(pairs, "seed"), ""
+    if row["left_out"]:
+        left_out = f" Left out: {several(row['left_out'], 'seed')} that did not finish for both."
+    if row["ties"] == pairs:
+        return f"{variant} and {base} have equal scores on {dataset}, on {pairs} of {seeds}.{left_out}"
+    better, worse, agreeing = (variant, base, "wins") if row["difference"] > 0 else (base, variant, "losses")
+    if row["flattered"]:
+        left_out += f" {better} diverged on some, so that its lead does not count."
+    amount = f"by {significant(abs(row['difference']))} {metric_name(row['metric'])}"
+    on_seeds = f"on {row[agreeing]} of {seeds}"
+    ahead = f"{better} is ahead {amount}"
+    if not row["difference"]:
+        ahead, on_seeds = "equal on average", f"{better} better {on_seeds}"
+    if pairs < LEAST_PAIRS:
+        result = f"{ahead}, {on_seeds}.{left_out}"
+        return f"With {seeds} no test was made between {variant} and {base} on {dataset}: {result}"
+    numbers = f"({_interval(row)}), {on_seeds}; {p_value(row['p_holm'])} after Holm's correction.{left_out}"
+    if row["holds"]:
+        return f"{better} beats {worse} on {dataset} {amount} {numbers}"
+    return f"No difference that holds between {variant} and {base} on {dataset}: {ahead} {numbers}"
+
+
+def _interval(row: Row) -> str:
+    """Seen from the better one; called 95 % only where so many seeds can cover that much."""
+    if math.isnan(row["low"]):
+        return "the same on every seed, so only an exact test was made"
+    low, high = (row["low"], row["high"]) if row["difference"] > 0 else (-row["high"], -row["low"])
+    share = "" if row["p_least"] > LEVEL else f"{100 * (1 - LEVEL):.0f} % "
+    return f"{share}bootstrap interval {significant(low)} to {significant(high)}"
+
+
+def _not_finished(states: pd.DataFrame) -> Iterator[str]:
+    """Every trial without a score is in one of these."""
+    for row in states.to_dict("records"):
+        trials = f"{several(row['trials'], 'trial')} of {row['variant']} on {row['dataset']}"
+        for state in unfinished(states):
+            if row[state]:
+                yield f"{row[state]} of {trials} {TOLD.get(state, (state, state))[row[state] > 1]}."
+
+
+def _published(results: pd.DataFrame, leading: pd.DataFrame) -> Iterator[str]:
+    """The paper's value beside the best one here, with both budgets."""
+    for row in leading.to_dict("records"):
+        known = reference(row["dataset"], row["metric"])
+        if known:
+            is_here = (results["dataset"] == row["dataset"]) & (results["variant"] == row["variant"])
+            budget = several(int(results["epochs"][is_here].max()), "epoch")
+            yield (
+                f"On {row['dataset']} the paper has {known.score} {metric_name(row['metric'])} for {known.model} "
+                f"({known.budget}, {known.runs} runs); the best mean here is {significant(row['mean'])} "
+                f"({budget}, {row['variant']})."
+            )
+
+
+def _caveats(comparisons: pd.DataFrame) -> Iterator[str]:
+    """What so few seeds cannot tell."""
+    tested = comparisons[comparisons["p"].notna()]
+    if not tested["holds"].all():
+        yield "That a difference does not hold is no proof that there is none."
+    least = tested["p_least"].max()
+    if least > LEVEL:
+        few, cover = f"With {tested['pairs'].min()} seeds", f"{100 * (1 - least):.0f} %"
+        yield f"{few} a bootstrap interval covers the true mean difference in at most {cover} of studies, not 95 %."
+        enough, tests = math.ceil(1 + math.log2(len(tested) / LEVEL)), several(len(tested), "comparison")
+        yield (
+            f"{few} an exact test cannot go below p = {least:.2g} ({enough} seeds would do for {tests}), so that what "
+            f"holds does so if differences between seeds are about normally distributed."
+        )

@@ -1,0 +1,121 @@
+"""The results of a study as tables: a tidy frame, CSV, Markdown and LaTeX."""
+
+from collections import Counter
+
+import pandas as pd
+
+from gredkit.reports.layout import SCORE, Cell, grid
+from gredkit.reports.statistics import GROUP, TASK, counts, final, leaders, unfinished
+
+END = r" \\"
+IN_LATEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
+    **{character: f"{{{character}}}" for character in "[]*"},  # which the end of the row before would take for its own
+    **{"±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$"},
+}
+IN_MARKDOWN = {character: f"\\{character}" for character in "\\|*`<["}
+
+
+def summary(results: pd.DataFrame) -> pd.DataFrame:
+    """A row a dataset and variant: mean and standard deviation of the test score over `n` seeds, states, costs.
+
+    `trials` counts all, the columns after it those in each state and `others` says it in words. Costs are of finished
+    trials: the mean of seconds, the largest memory. `best_holds` where the lead over every other variant does.
+    """
+    trials = final(results)
+    states = counts(results)
+    if trials.empty:
+        columns = ["larger_is_better", "mean", "std", "n", "parameters", "epochs", "seconds_per_epoch", "peak_mb"]
+        counted = states.columns.drop(GROUP)
+        return pd.DataFrame(columns=[*GROUP, *columns, *counted, "others", "is_best", "best_holds"])
+    for cost in ("seconds_per_epoch", "peak_mb"):
+        trials[cost] = pd.to_numeric(trials[cost], errors="coerce").where(trials["score"].notna())
+    frame = trials.groupby(GROUP, sort=False).agg(
+        larger_is_better=("larger_is_better", "first"),
+        mean=("score", "mean"),
+        std=("score", "std"),
+        n=("score", "count"),
+        parameters=("parameters", "max"),
+        epochs=("epochs", "max"),
+        seconds_per_epoch=("seconds_per_epoch", "mean"),
+        peak_mb=("peak_mb", "max"),
+    )
+    frame = frame.reset_index().merge(states, on=GROUP, how="left", validate="one_to_one")
+    others = unfinished(states)
+    frame["others"] = [
+        ", ".join(f"{count} {state}" for state, count in zip(others, row, strict=True) if count)
+        for row in frame[others].itertuples(index=False)
+    ]
+    best = frame.groupby(TASK, sort=False)["mean"].agg(["max", "min"]).reindex(pd.MultiIndex.from_frame(frame[TASK]))
+    target = best["max"].where(frame["larger_is_better"].to_numpy(bool), best["min"]).to_numpy()
+    frame["is_best"] = frame["mean"] == target
+    leading = leaders(results)
+    holding = set(leading[leading["holds"]][GROUP].itertuples(index=False, name=None))
+    frame["best_holds"] = [group in holding for group in frame[GROUP].itertuples(index=False, name=None)]
+    return frame
+
+
+def csv(results: pd.DataFrame) -> str:
+    """The summary frame, all digits."""
+    return summary(results).to_csv(index=False, lineterminator="\n")
+
+
+def markdown(results: pd.DataFrame) -> str:
+    """A row a variant, a column a dataset, then the costs; below it what must be known to read it."""
+    laid = grid(summary(results))
+    if not laid.rows:
+        return "\n".join(laid.notes)
+    is_single = sum(group == SCORE for group, _ in laid.columns) == 1
+    titles = [name if group == SCORE else group if is_single else f"{group}, {name}" for group, name in laid.columns]
+    lines = [[Cell("variant"), *map(Cell, titles)], [Cell("---"), *(Cell("---:") for _ in titles)]]
+    lines += [row for row in (*laid.rows, laid.published) if row]
+    table = [f"| {' | '.join(map(_in_markdown, line))} |" for line in lines]
+    return "\n".join([*table, "", *laid.notes])
+
+
+def latex(results: pd.DataFrame, caption: str = "", label: str = "") -> str:
+    """The same for LaTeX with booktabs; the notes are the end of the caption."""
+    laid = grid(summary(results))
+    if not laid.rows:
+        return "\n".join(f"% {note}" for note in laid.notes)
+    spans, rules, start = [], [], 2
+    for group, columns in Counter(group for group, _ in laid.columns).items():
+        spans.append(f" & \\multicolumn{{{columns}}}{{c}}{{{_in_latex(Cell(group))}}}")
+        rules.append(f"\\cmidrule(lr){{{start}-{start + columns - 1}}}")
+        start += columns
+    alignment = "".join("c" if group == SCORE else "r" for group, _ in laid.columns)
+    lines = [
+        r"% \usepackage{booktabs}",
+        r"\begin{table*}[t]",
+        r"\centering",
+        f"\\caption{{{_in_latex(Cell(' '.join([caption, *laid.notes])))}}}",
+        *([f"\\label{{{label}}}"] if label else []),
+        f"\\begin{{tabular}}{{l{alignment}}}",
+        r"\toprule",
+        "".join(spans).lstrip() + END,
+        " ".join(rules),
+        _latex_row([Cell("variant"), *(Cell(name) for _, name in laid.columns)]),
+        r"\midrule",
+        *map(_latex_row, laid.rows),
+        *([r"\midrule", _latex_row(laid.published)] if laid.published else []),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table*}",
+    ]
+    return "\n".join(lines)
+
+
+def _latex_row(cells: list[Cell]) -> str:
+    return " & ".join(map(_in_latex, cells)) + END
+
+
+def _in_markdown(cell: Cell) -> str:
+    text = "".join(IN_MARKDOWN.get(character, character) for character in " ".join(cell.text.split()))
+    return f"**{text}**" if cell.bold else text
+
+
+def _in_latex(cell: Cell) -> str:
+    text = "".join(IN_LATEX.get(character, character) for character in " ".join(cell.text.split()))
+    return f"\\textbf{{{text}}}" if cell.bold else text
