@@ -5,7 +5,7 @@ from studies import TinyStudy, interrupt
 
 from gredkit.registry import LAUNCHERS
 
-ON_THIS_MACHINE = "\nlaunchers.slurm.cluster = 'local'\nlaunchers.slurm.gpus = 0\n"
+ON_THIS_MACHINE = "\nlaunchers.slurm.cluster = 'local'\nlaunchers.slurm.gpus = 0\nlaunchers.slurm.cpus = 1\n"
 SMALL = """
 SEEDS = (0, 1)
 LAYERS = 1

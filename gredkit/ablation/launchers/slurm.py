@@ -29,6 +29,7 @@ class Slurm(Launcher):
         cluster: str = "slurm",
     ):
         super().__init__(jobs)
+        self._cpus = cpus
         submitit = _submitit()
         try:
             self._executor = submitit.AutoExecutor(folder=Path(".gredkit/jobs").absolute(), cluster=cluster)
@@ -46,7 +47,7 @@ class Slurm(Launcher):
 
     def start(self, folder: Path) -> Job:
         (folder / STOP).unlink(missing_ok=True)
-        return SlurmJob(self._executor.submit(work, str(folder.absolute()), sys.path), folder)
+        return SlurmJob(self._executor.submit(work, str(folder.absolute()), sys.path, self._cpus), folder)
 
 
 class SlurmJob(Job):
@@ -70,11 +71,14 @@ class SlurmJob(Job):
         self._job.cancel()
 
 
-def work(path: str, search: list[str]) -> tuple[str, str]:
+def work(path: str, search: list[str], cpus: int) -> tuple[str, str]:
     """What a job does, on some machine of the cluster."""
     sys.path[:] = search  # the user's own modules are found as they were
+    import torch
+
     from gredkit.ablation.worker import attempt
 
+    torch.set_num_threads(cpus)
     return attempt(TrialFolder(Path(path)), (Path(path) / STOP).exists)
 
 
