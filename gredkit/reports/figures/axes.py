@@ -1,0 +1,121 @@
+"""The axes of any study: one makes a line or points, two a heat map."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from gredkit.reports.figures.dots import dot_handles, rows_height, score_dots, side_by_side
+from gredkit.reports.figures.heat_maps import heat_maps
+from gredkit.reports.figures.lines import cross_lost, fit_scores, ring_best, score_handles, score_line
+from gredkit.reports.figures.panels import by, head, legend, name_scores, no_scores, panels, wrapped
+from gredkit.reports.figures.style import looks, themed
+from gredkit.reports.figures.trials import (
+    axis_columns,
+    axis_name,
+    compared,
+    is_numeric,
+    plain,
+    score_name,
+    scored,
+    values,
+    written,
+)
+
+TIMES = " \N{MULTIPLICATION SIGN} "
+SPREAD = 16  # numbers whose largest is this many times the smallest stand on a logarithmic axis
+
+
+@themed
+def axes(results: pd.DataFrame) -> Figure:
+    """Test score along the axes of a study, a panel a dataset.
+
+    One axis of numbers, or two that change together: a line. One axis of names: points. Two axes that are crossed: a
+    heat map. More: points, one row a variant.
+    """
+    results = compared(results)
+    if scored(results).empty:
+        return no_scores(results)
+    columns = axis_columns(results)
+    if len(columns) == 1 and is_numeric(results[columns[0]]):
+        return _lines(results, _scale(results[columns[0]]), axis_name(columns[0]))
+    if len(columns) == 2 and not changes_together(results, *columns):
+        return heat_maps(results, *columns)
+    if len(columns) == 2 and _names(results, columns).str.len().max() <= 8:
+        return _lines(results, _steps(_names(results, columns)), TIMES.join(map(axis_name, columns)))
+    return _dots(results, _names(results, columns) if len(columns) == 1 else results["variant"].astype(str))
+
+
+def changes_together(results: pd.DataFrame, one: str, other: str) -> bool:
+    """Whether two axes were combined pair by pair, instead of each value with each."""
+    pairs = {(plain(a), plain(b)) for a, b in zip(results[one], results[other], strict=True)}
+    sizes = len(values(results[one])), len(values(results[other]))
+    return len(pairs) <= max(sizes) < sizes[0] * sizes[1]
+
+
+def _names(results: pd.DataFrame, columns: list[str]) -> pd.Series:
+    """The values along the axes, as one text each."""
+    texts = [TIMES.join(written(plain(value)) for value in row) for row in results[columns].itertuples(index=False)]
+    return pd.Series(texts, index=results.index, dtype=object)
+
+
+def _scale(column: pd.Series) -> tuple[pd.Series, dict[float, str]]:
+    """Where each number stands, and the ticks; None stands right of the largest."""
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    known = [float(value) for value in values(column) if value is not None]  # type: ignore[arg-type]
+    far = known[-1] + (known[-1] - known[-2] if len(known) > 1 else 1.0)
+    if _logarithmic(known):
+        far = known[-1] ** 2 / known[-2]
+    ticks = {value: written(plain(value)) for value in known}
+    return numbers.fillna(far), ticks | ({far: "None"} if column.isna().any() else {})
+
+
+def _logarithmic(numbers: list[float]) -> bool:
+    """Whether numbers stand better on a logarithmic axis."""
+    return min(numbers) > 0 and max(numbers) / min(numbers) > SPREAD
+
+
+def _steps(names: pd.Series) -> tuple[pd.Series, dict[float, str]]:
+    """Names one after the other, in order of first appearance."""
+    ticks = {float(place): str(name) for place, name in enumerate(dict.fromkeys(names))}
+    place = {name: x for x, name in ticks.items()}
+    return names.map(place).astype(float), ticks
+
+
+def _lines(results: pd.DataFrame, scale: tuple[pd.Series, dict[float, str]], name: str) -> Figure:
+    """A line a dataset, with the best mean ringed."""
+    x, ticks = scale
+    datasets = by(results, "dataset")
+    figure, panel_of = panels(len(datasets))
+    lost = False
+    for panel, (dataset, rows) in zip(panel_of, datasets, strict=True):
+        if not head(panel, dataset, rows):
+            continue
+        if _logarithmic(list(ticks)):
+            panel.set_xscale("log")
+            panel.minorticks_off()
+        score_line(panel, rows, x, looks(["GRED"])["GRED"], name)
+        panel.set_xlim(panel.get_xlim())
+        crossed = cross_lost(panel, rows, x)
+        fit_scores(panel, rows, crossed)
+        ring_best(panel, rows, x)
+        lost = lost or crossed
+        here = sorted(set(x[rows.index]))
+        panel.set_xticks(here, [ticks[place] for place in here])
+        panel.grid(False, axis="x")
+        panel.set_xlabel(name)
+    name_scores(panel_of, [score_name(rows) for _, rows in datasets])
+    several = bool(scored(results).duplicated(["dataset", "variant"]).any())
+    legend(figure, score_handles(several, "best mean", lost))
+    return figure
+
+
+def _dots(results: pd.DataFrame, names: pd.Series) -> Figure:
+    """A row a name, every seed visible."""
+    order = looks(names)
+    datasets = by(results, "dataset")
+    known, fates = list(order), len(scored(results)) < len(results)
+    figure, panel_of = panels(len(datasets), rows_height(known, fates), side_by_side(len(datasets), known, fates))
+    for panel, (dataset, rows) in zip(panel_of, datasets, strict=True):
+        panel.set_title(wrapped(dataset))
+        score_dots(panel, rows, names, order)
+    legend(figure, dot_handles(bool(scored(results).duplicated(["dataset", "variant"]).any())))
+    return figure

@@ -1,0 +1,123 @@
+"""How far should a node look? The score against K."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from gredkit.reports.figures.lines import (
+    References,
+    cross_lost,
+    fit_scores,
+    reference_handles,
+    reference_looks,
+    ring_best,
+    score_handles,
+    score_line,
+)
+from gredkit.reports.figures.panels import by, head, in_columns, legend, message, name_scores, no_scores, panels
+from gredkit.reports.figures.style import INK, PALE, looks, themed
+from gredkit.reports.figures.trials import (
+    axis_columns,
+    compared,
+    k_column,
+    plain,
+    score_name,
+    scored,
+    written,
+)
+
+Diameters = Mapping[str, tuple[float, float]]
+
+
+@themed
+def k_ablation(
+    results: pd.DataFrame, diameters: Diameters | None = None, references: References | None = None
+) -> Figure:
+    """Test score against K, a panel a dataset; other axes of the study make lines of their own.
+
+    `diameters`: median and largest diameter of the graphs of a dataset; K = None, the diameter, stands at the median.
+    `references`: published values of a dataset, with labels that name their budget.
+    """
+    diameters, references = diameters or {}, references or {}
+    results = compared(results)
+    column = k_column(results)
+    if scored(results).empty:
+        return no_scores(results)
+    if column is None:
+        return message("this study does not vary K")
+    groups = _groups(results, column)
+    known = looks(groups)
+    datasets = by(results, "dataset")
+    published = reference_looks(references, [name for name, _ in datasets])
+    figure, axes_of = panels(len(datasets))
+    lost = marked = False
+    for axes, (dataset, rows) in zip(axes_of, datasets, strict=True):
+        if not head(axes, dataset, rows):
+            continue
+        diameter = diameters.get(dataset)
+        x = _places(rows[column], diameter)
+        _scale(axes, rows[column], x, diameter)  # comes first: marks that would touch are kept apart
+        for name, look in known.items():
+            some = rows[groups[rows.index] == name]
+            score_line(axes, some, x, look, name)
+        for label, value in references.get(dataset, ()):
+            axes.axhline(value, color=published[label][0], ls=published[label][1], lw=0.9, zorder=1.5, label=label)
+        crossed = cross_lost(axes, rows, x)
+        fit_scores(axes, rows, crossed)
+        ring_best(axes, rows, x)
+        lost, marked = lost or crossed, marked or bool(diameter)
+    name_scores(axes_of, [score_name(rows) for _, rows in datasets])
+    lines = [
+        Line2D([], [], color=look.colour, marker=look.marker, ls=look.line, mec="white", mew=0.5, label=name)
+        for name, look in known.items()
+        if len(known) > 1
+    ]
+    several = bool(scored(results).duplicated(["dataset", "variant"]).any())
+    median = [Line2D([], [], color=INK, lw=0.8, ls=(0, (2, 2)), label="diameter: median to largest")] * marked
+    published_handles = reference_handles(references, [name for name, _ in datasets])
+    legend(figure, [*lines, *score_handles(several, "best K", lost), *median, *published_handles])
+    return figure
+
+
+def _groups(results: pd.DataFrame, column: str) -> pd.Series:
+    """Which line a trial belongs to: the values of the axes other than K."""
+    others = [name for name in axis_columns(results) if name != column]
+    names = [", ".join(written(plain(value)) for value in row) for row in results[others].itertuples(index=False)]
+    return pd.Series(names if others else "GRED", index=results.index, dtype=object)
+
+
+def _places(column: pd.Series, diameter: tuple[float, float] | None) -> pd.Series:
+    """Where each K stands: None at the median diameter, or, if that is unknown, right of the largest K."""
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    largest = numbers.max() if numbers.notna().any() else 1.0
+    return numbers.fillna(float(diameter[0]) if diameter else max(largest + 1.0, largest * 1.25))
+
+
+def _scale(axes: Axes, column: pd.Series, x: pd.Series, diameter: tuple[float, float] | None) -> None:
+    """The axis of K, with ticks where K was tried; in doublings if it reaches far."""
+    ends = [*x, *([float(diameter[0])] if diameter else [])]
+    low, high = min(ends), max(ends)
+    if high > 16:
+        axes.set_xscale("symlog", base=2, linthresh=1)
+        axes.set_xlim(low / 1.25 if low > 0 else -0.25, high * 1.25)
+    else:
+        room = max(0.06 * (high - low), 0.25)
+        axes.set_xlim(low - room, high + room)
+    labels = {place: written(plain(place)) for place in x[column.notna()]}
+    for place in x[column.isna()].unique():
+        labels[place] = f"{labels.get(place, '')}\ndiam."
+    axes.set_xticks(list(labels), list(labels.values()))
+    axes.minorticks_off()
+    axes.grid(False, axis="x")
+    if not diameter:
+        axes.set_xlabel("K in hops")
+        return
+    axes.axvline(float(diameter[0]), color=INK, lw=0.8, ls=(0, (2, 2)), zorder=1.4)
+    middle, largest = written(plain(diameter[0])), written(plain(diameter[1]))
+    words = f"(diameter {middle}, max {largest})" if largest != middle else f"(diameter {middle})"
+    axes.set_xlabel(f"K in hops{chr(10) if in_columns(axes) > 3 else ' '}{words}")
+    if low < diameter[1] and diameter[1] > diameter[0]:
+        axes.axvspan(float(diameter[0]), min(float(diameter[1]), axes.get_xlim()[1]), color=PALE, alpha=0.45, lw=0)

@@ -1,0 +1,44 @@
+"""Which figures a study deserves."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from gredkit.reports.figures.axes import axes, changes_together
+from gredkit.reports.figures.cost import cost
+from gredkit.reports.figures.eigenvalues import eigenvalues as eigenvalue_planes
+from gredkit.reports.figures.flavours import flavours
+from gredkit.reports.figures.hop_filter import hop_filter
+from gredkit.reports.figures.k_ablation import Diameters, k_ablation
+from gredkit.reports.figures.learning_curves import learning_curves
+from gredkit.reports.figures.lines import References
+from gredkit.reports.figures.trials import axis_columns, compared, k_column, scored
+
+
+def figures_of_study(
+    results: pd.DataFrame,
+    curves: pd.DataFrame,
+    eigenvalues: pd.DataFrame,
+    diameters: Diameters | None = None,
+    references: References | None = None,
+) -> Iterator[tuple[str, Figure]]:
+    """Name and figure, one after the other: first those of the question that the study asks."""
+    compare = compared(results)
+    columns, k = axis_columns(compare), k_column(compare)
+    if scored(compare).empty:
+        yield "scores", flavours(results)  # says so
+        return
+    together = len(columns) == 2 and changes_together(compare, *columns)
+    if k in columns and not together:
+        yield "k_ablation", k_ablation(results, diameters, references)
+    if columns != [k]:
+        yield "flavours", flavours(results, references)
+        if len(columns) == 2:
+            yield "axes", axes(results)
+    if len(eigenvalues):
+        yield "eigenvalues", eigenvalue_planes(results, eigenvalues, diameters)
+        yield "hop_filter", hop_filter(results, eigenvalues, diameters)
+    if len(curves):
+        yield "learning_curves", learning_curves(results, curves)
+    yield "cost", cost(results)
