@@ -43,7 +43,6 @@ def test_mistakes_end_in_one_sentence(tmp_path):
         ((*study, "--import", "no_such_module"), "cannot import 'no_such_module'"),
         ((*study, "--launcher", "lokal"), "did you mean 'local'"),
         ((*study, "--tracking-uri", "mlruns"), "use sqlite:///PATH"),
-        ((*study, "--gin", "gin/suites/paper.gin", "--set", "DATASETS=('zinc',)", "--data", "."), "ZINC"),
     ):
         assert said in fails_with_a_sentence(run("-m", "gredkit.run", *arguments, cwd=tmp_path))
         assert not list(tmp_path.glob(".gredkit/*"))
