@@ -183,7 +183,7 @@ def test_the_model_of_a_run(tracked, predict):
     found = run("-m", "gredkit.predict", "--run", good, "--data", str(OWN), cwd=folder)
     assert found.stderr == ""
     pd.testing.assert_frame_equal(table(found), expected)
-    assert sorted(folder.rglob("*")) == files
+    assert {*folder.rglob("*")} - {folder / "mlflow.db.lock"} == {*files}
 
 
 MISTAKES = """
@@ -209,8 +209,7 @@ def test_runs_that_have_no_model(tracked, monkeypatch):
         f"the run {empty!r} has no stored model: choose a run that has finished training": (empty, None),
         f"weights.safetensors in run {damaged} is damaged": (damaged, f"{uri}mlflow.db"),
         f"there is no database {folder}/none.db": (good, f"{uri}none.db"),
-        "sqlite:///mlflow.db depends on the working folder": (good, "sqlite:///mlflow.db"),
-        f"{uri}no_database.db cannot be read": (good, f"{uri}no_database.db"),
+        f"MLflow cannot be reached at {uri}no_database.db": (good, f"{uri}no_database.db"),
     }
     result = run("-c", MISTAKES, json.dumps(list(tried.values())), cwd=folder)
     lines = result.stdout.splitlines()
