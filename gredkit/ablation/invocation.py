@@ -18,6 +18,7 @@ from gredkit.ablation.screen import Screen
 from gredkit.ablation.sending import send_anew
 from gredkit.ablation.source import Source
 from gredkit.ablation.tracking import Tracker
+from gredkit.errors import UserError
 from gredkit.registry import LAUNCHERS
 from gredkit.store import StoreError
 
@@ -59,6 +60,7 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
         console.print(said, highlight=False, markup=False, soft_wrap=True)
 
     plan = make_plan(source)
+    alone = _alone(options.work, plan.study)  # until this process ends
     launcher = config.configured(LAUNCHERS, options.launcher)(options.jobs)
     tracker = Tracker(plan.study, options.tracking_uri)
     if repaired := tracker.repair():
@@ -92,7 +94,23 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
     except StoreError as error:
         say(f"{error}; the same command puts it in order")
         unsent = max(unsent, 1)
+    alone.release()
     return Ended(trials, tracker, runner.was_interrupted, unsent)
+
+
+def _alone(work: Path, study: str) -> FileLock:
+    """Two invocations that write to the same folders would disturb each other."""
+    lock = FileLock(work / f"{study}.lock")
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(
+            f"the study {study!r} is running here already: wait for it, or give this one another --work folder"
+        ) from None
+    except OSError as error:
+        raise UserError(f"nothing can be written to {work}: {error.strerror or error}") from None
+    return lock
 
 
 def _announcement(plan: Plan, trials: Iterable[Progress]) -> str:

@@ -162,16 +162,28 @@ def test_a_run_that_was_deleted_in_the_meantime_is_told_anew(undisturbed, tmp_pa
     assert sorted(point.step for point in history) == list(range(40))
 
 
-def test_two_invocations_of_one_study_share_the_work(undisturbed, tmp_path):
+def test_a_study_that_runs_here_already_is_a_sentence(undisturbed, tmp_path):
     study = TinyStudy(tmp_path)
-    both = [study.start(*LONG) for _ in range(2)]
-    said = [process.communicate(timeout=200) for process in both]
-    assert all("Traceback" not in err for _, err in said), said
-    assert {process.returncode for process in both} <= {0, 1}  # 1: what the other one still trained
+    first = study.start(*LONG)
+    study.wait_for_epochs(first, 1)
+    second = study.run(*LONG)
+    assert second.returncode == 2
+    assert second.stderr.startswith("error: the study 'tiny' is running here already")
+    _, err = first.communicate(timeout=200)
+    assert first.returncode == 0, err
+    assert study.scores() == undisturbed.scores()
+
+
+def test_two_invocations_with_folders_of_their_own_share_the_work(undisturbed, tmp_path):
+    study = TinyStudy(tmp_path)
+    first = study.start(*LONG)
+    study.wait_for_epochs(first, 1)
+    second = study.run(*LONG, "--work", "another")
+    _, err = first.communicate(timeout=200)
+    assert "Traceback" not in err + second.stderr
+    assert {first.returncode, second.returncode} <= {0, 1}  # 1: what the other one still trains
     assert study.run(*LONG).returncode == 0
     assert study.scores() == undisturbed.scores()
-    finished = [run for run in study.tracker().search("tags.kind = 'trial'") if run.info.status == "FINISHED"]
-    assert len(finished) == TRIALS
 
 
 def test_tuning_then_the_seeds_and_nothing_twice(tmp_path):
