@@ -45,4 +45,4 @@ def test_mistakes_end_in_one_sentence(tmp_path):
         ((*study, "--tracking-uri", "mlruns"), "use sqlite:///PATH"),
     ):
         assert said in fails_with_a_sentence(run("-m", "gredkit.run", *arguments, cwd=tmp_path))
-        assert not list(tmp_path.glob(".gredkit/*"))
+        assert not list(tmp_path.glob(".gredkit/*/*"))

@@ -60,9 +60,9 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
         console.print(said, highlight=False, markup=False, soft_wrap=True)
 
     plan = make_plan(source)
-    alone = _alone(options.work, plan.study)  # until this process ends
     launcher = config.configured(LAUNCHERS, options.launcher)(options.jobs)
     tracker = Tracker(plan.study, options.tracking_uri)
+    alone = _alone(options.work, plan.study)  # until this process ends
     if repaired := tracker.repair():
         say(f"{repaired} runs that a crash had left running are marked as interrupted")
     tracker.begin(options.command, [config.find(file) for file in source.files], plan)
