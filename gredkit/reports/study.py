@@ -1,0 +1,51 @@
+"""What a report is made of: a study as plain frames and texts, read once from MLflow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+TRIAL = ("id", "variant", "dataset", "seed", "role", "tuning", "state", "message")
+PLANNED = ("metric", "larger_is_better", "parameters", "epochs", "K")
+MEASURED = {
+    "test": "best/test",
+    "validation": "best/validation",
+    "epoch": "best/epoch",
+    "test_loss": "best/test_loss",
+    "final_validation": "final/validation",
+    "seconds": "cost/seconds",
+    "seconds_per_epoch": "cost/seconds_per_epoch",
+    "peak_mb": "cost/peak_mb",
+}
+TOLD = ("started", "ended", "device", "git_commit", "run")
+RESULTS = (*TRIAL, *PLANNED, *MEASURED, *TOLD)
+CURVES = ("id", "variant", "dataset", "seed", "epoch", "train_loss", "validation")
+EIGENVALUES = ("id", "variant", "dataset", "seed", "layer", "moment", "real", "imag")
+AXIS, SETTING = "axis:", "setting:"  # what the columns of the axes and of all other settings begin with
+
+
+def _empty(columns: tuple[str, ...]) -> pd.DataFrame:
+    return pd.DataFrame(columns=list(columns))
+
+
+@dataclass(frozen=True)
+class StudyData:
+    """A study as its last invocation planned it and MLflow knows it.
+
+    results: a row a trial, `RESULTS` and then a column `axis:NAME` for each axis and `setting:NAME` for each setting,
+    as gin names them; a trial that MLflow lacks is 'missing'. K is None for the diameter.
+    curves: a row an epoch of a trial; of many epochs some, evenly. eigenvalues: a row an eigenvalue, of the trials
+    that figures show. diameters: median and largest of a dataset's graphs, from a sample. files: the gin files of the
+    last invocation by their names. `uri` may be shown: it has no password.
+    """
+
+    name: str
+    results: pd.DataFrame = field(default_factory=lambda: _empty(RESULTS))
+    curves: pd.DataFrame = field(default_factory=lambda: _empty(CURVES))
+    eigenvalues: pd.DataFrame = field(default_factory=lambda: _empty(EIGENVALUES))
+    diameters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    commit: str = ""
+    uri: str = ""
+    experiment: str = ""
