@@ -116,6 +116,6 @@ FEATURES = Registry("feature encoder", "features", "gredkit.nn.features")
 MODELS = Registry("model", "models", "gredkit.nn.models")
 DATASETS = Registry("dataset", "datasets", "gredkit.data.datasets")
 LAUNCHERS = Registry("launcher", "launchers", "gredkit.ablation.launchers")
-REPORTS = Registry("report", "reports", "gredkit.reports")
+REPORTS = Registry("report", "reports", "gredkit.reports.generators")
 
 REGISTRIES = {r.plural: r for r in (AGGREGATORS, ENCODERS, POSITIONAL, FEATURES, MODELS, DATASETS, LAUNCHERS, REPORTS)}

@@ -1,6 +1,10 @@
 """The names under which MLflow keeps what a trial measures."""
 
+import json
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from gredkit.ablation.folder import Event
 
@@ -24,6 +28,9 @@ RESULT = {
     "cost/seconds": "seconds",
 }
 
+CURVE = ("train_loss", "validation")
+POINTS = 100  # of a curve
+
 
 def measured(event: Event) -> list[Any]:
     """An event as MLflow's metrics: names that sort and group by their first part, one step an epoch.
@@ -35,3 +42,16 @@ def measured(event: Event) -> list[Any]:
     names = {"epoch": EPOCH, "result": RESULT}.get(event["event"], {})
     step = event["epoch"] if event["event"] == "epoch" else 0
     return [Metric(name, float(event[key]), event["time"], step) for name, key in names.items()]
+
+
+def curve(events: Iterable[Event]) -> str:
+    """How training went, short enough for a tag: a report reads all trials at once, and histories one by one.
+
+    Of many epochs some, evenly, with the first and the last; four digits of each number.
+    """
+    epochs = {event["epoch"]: event for event in events if event["event"] == "epoch"}
+    ordered = [epochs[epoch] for epoch in sorted(epochs)]
+    places = np.unique(np.linspace(0, len(ordered) - 1, min(POINTS, len(ordered))).round().astype(int))
+    some = [ordered[place] for place in places]
+    short = {key: [float(f"{event[key]:.4g}") for event in some] for key in CURVE}
+    return json.dumps({"epoch": [event["epoch"] for event in some], **short}, separators=(",", ":")) if some else ""

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from gredkit.ablation.folder import Event, TrialFolder
-from gredkit.ablation.measured import measured
+from gredkit.ablation.measured import curve, measured
 from gredkit.ablation.tracking import STATUS, Tracker, common_tags
 from gredkit.store import StoreError
 
@@ -106,6 +106,8 @@ def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
     tracker.client.set_tag(run, "state", event["state"])
     if event["message"]:
         tracker.client.set_tag(run, "message", event["message"][:LONGEST])
+    if trained := curve(folder.events()[0]):
+        tracker.client.set_tag(run, "curve", trained)
     tracker.client.log_artifacts(run, str(folder.artifacts))
     if folder.log.is_file() and folder.log.stat().st_size:
         tracker.client.log_artifact(run, str(folder.log))

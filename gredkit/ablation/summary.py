@@ -8,32 +8,26 @@ from rich.markdown import Markdown
 
 from gredkit.ablation.invocation import Ended, Options
 from gredkit.ablation.screen import line
-from gredkit.registry import REPORTS
-from gredkit.reports.frame import trials_frame
-from gredkit.store import StoreError
+from gredkit.errors import UserError
+from gredkit.reports.reading import read_study
+from gredkit.reports.terminal import show
+from gredkit.reports.write import write_report
 
 
 def summarise(ended: Ended, options: Options, reports: Path, console: Console) -> None:
-    """The table, what went wrong, where the report is, and the commands that go on from here."""
+    """The report, what went wrong, and the commands that go on from here."""
     tracker = ended.tracker
 
     def say(said: str) -> None:
         console.print(said, highlight=False, markup=False, soft_wrap=True)
 
-    path = reports / tracker.study / "table.md"
     try:
-        results = trials_frame(tracker)
-        if len(results):  # not while it is still tuning
-            text = REPORTS["table"](results)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"{text}\n")
-            say("")
-            console.print(Markdown(text)) if console.is_terminal else say(text)
-            say(f"report: {path}")
-    except StoreError as error:
+        study = read_study(tracker)
+        written = write_report(study, reports / tracker.study)
+        show(study, console)
+        say(f"report: {written[-1]}")
+    except UserError as error:
         say(f"there is no report: {error}")
-    except OSError as error:
-        say(f"there is no report, since {path} cannot be written: {error.strerror}")
     for one in ended.trials:
         if one.state in ("failed", "diverged"):
             say(line(one))

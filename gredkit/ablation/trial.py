@@ -13,6 +13,7 @@ from gredkit.ablation.identity import code_hash, data_hash, trial_id
 from gredkit.ablation.settings import TrialSettings
 from gredkit.ablation.source import Source
 from gredkit.composition import Composition
+from gredkit.data.diameter import diameters
 from gredkit.data.hops import check_K
 from gredkit.data.objectives import Objective
 from gredkit.data.task import SPLITS, GraphSpec, Task
@@ -49,6 +50,7 @@ class Trial:
     parameters: int = 0
     metric: str = ""
     larger_is_better: bool = True
+    diameters: tuple[float, float] | None = None  # median and largest, of a sample of the graphs
 
     def load(self) -> None:
         """Let gin read what describes this trial."""
@@ -61,7 +63,8 @@ class Trial:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Trial":
         source = Source(**{key: tuple(value) for key, value in stored["source"].items()})
-        return cls(**{**stored, "source": source, "point": tuple(stored["point"])})
+        diameters = tuple(stored["diameters"]) if stored.get("diameters") else None
+        return cls(**{**stored, "source": source, "point": tuple(stored["point"]), "diameters": diameters})
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class About:
     objective: Objective
     sizes: Mapping[str, int]
     sample: tuple[Data, ...]
+    diameters: tuple[float, float] | None
 
 
 def load_task() -> Task:
@@ -123,6 +127,7 @@ def _about(dataset: str, settings: str) -> About:
         objective=task.objective,
         sizes={split: len(indices) for split, indices in task.splits.items()},
         sample=tuple(task.graphs[i] for i in list(train)[:SAMPLE]),
+        diameters=diameters(task.graphs),
     )
 
 
@@ -140,6 +145,7 @@ def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
         parameters=count_parameters(model),
         metric=metric.name,
         larger_is_better=metric.larger_is_better,
+        diameters=about.diameters,
     )
     result = []
     for seed in seeds:

@@ -74,6 +74,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
     write_eigenvalues(folder.artifacts / "eigenvalues.json", start=start)
     described_as = {f"notes.{name}": str(note) for name, note in task.notes.items()}
     described_as["parameters"] = str(count_parameters(model))
+    described_as["layers_with_eigenvalues"] = str(len(start))
     folder.append("started", pid=os.getpid(), device=str(device), described=described_as)
 
     positional: PositionalEncoding = model.positional  # type: ignore[assignment]

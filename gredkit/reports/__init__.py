@@ -1,1 +1,1 @@
-"""Reports: one function a file, each registered under a short name."""
+"""Reports: frames from MLflow, tables, figures and the page; what is written is registered in `generators`."""

@@ -21,7 +21,7 @@ TOLD = ("started", "ended", "device", "git_commit", "run")
 RESULTS = (*TRIAL, *PLANNED, *MEASURED, *TOLD)
 CURVES = ("id", "variant", "dataset", "seed", "epoch", "train_loss", "validation")
 EIGENVALUES = ("id", "variant", "dataset", "seed", "layer", "moment", "real", "imag")
-AXIS, SETTING = "axis:", "setting:"  # what the columns of the axes and of all other settings begin with
+AXIS, SETTING, NOTE = "axis:", "setting:", "note:"  # what further columns begin with
 
 
 def _empty(columns: tuple[str, ...]) -> pd.DataFrame:
@@ -32,8 +32,9 @@ def _empty(columns: tuple[str, ...]) -> pd.DataFrame:
 class StudyData:
     """A study as its last invocation planned it and MLflow knows it.
 
-    results: a row a trial, `RESULTS` and then a column `axis:NAME` for each axis and `setting:NAME` for each setting,
-    as gin names them; a trial that MLflow lacks is 'missing'. K is None for the diameter.
+    results: a row a trial, `RESULTS` and then a column `axis:NAME` for each axis, `note:NAME` for what is said of the
+    data and `setting:NAME` for each setting as gin names it; a trial that MLflow lacks is 'missing', and K is None or
+    NaN for the diameter.
     curves: a row an epoch of a trial; of many epochs some, evenly. eigenvalues: a row an eigenvalue, of the trials
     that figures show. diameters: median and largest of a dataset's graphs, from a sample. files: the gin files of the
     last invocation by their names. `uri` may be shown: it has no password.

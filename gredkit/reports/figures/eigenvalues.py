@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
 from gredkit.reports.figures.panels import first_in_row, legend, message, panels, wrapped
-from gredkit.reports.figures.spectra import chosen, shown_layers
+from gredkit.reports.figures.spectra import SEEDS, chosen, shown_layers
 from gredkit.reports.figures.style import COLOURS, INK, ONE_COLUMN, QUIET, TWO_COLUMNS, themed
+from gredkit.reports.figures.trials import compared
 
-SEEDS = 10  # of more seeds only the first are drawn, or the plane would be full
 NONE = "no eigenvalues yet:\nno finished trial with an encoder that has them"
 
 
@@ -52,7 +52,7 @@ def eigenvalues(
         axes.tick_params(labelleft=first_in_row(axes))
         axes.set_xlabel("Re λ" if i + columns >= len(grid) else "")
         axes.tick_params(labelbottom=i + columns >= len(grid))
-    seeds = max(rows["seed"].nunique() for _, rows, _ in spectra)
+    seeds = max(_seeds(results, rows) for _, rows, _ in spectra)
     many = f" ({seeds} seeds)" if 1 < seeds <= SEEDS else f" ({SEEDS} of {seeds} seeds)" if seeds > 1 else ""
     legend(figure, [
         Line2D([], [], ls="", marker="o", ms=3, mfc="none", mec=QUIET, mew=0.6, label=f"at the start{many}"),
@@ -60,6 +60,13 @@ def eigenvalues(
         Line2D([], [], color=INK, lw=0.7, label="|λ| = 1"),
     ])  # fmt: skip
     return figure
+
+
+def _seeds(results: pd.DataFrame, rows: pd.DataFrame) -> int:
+    """How many seeds of a variant there are, whose eigenvalues may have been read of some only."""
+    same = compared(results)[["dataset", "variant", "seed", "state"]]
+    same = same[same["state"] == "finished"].merge(rows[["dataset", "variant"]].drop_duplicates())
+    return max(same["seed"].nunique(), rows["seed"].nunique())
 
 
 def _grid(layers: list[list[int]]) -> tuple[list[tuple[int, int]], int]:

@@ -7,6 +7,8 @@ import pandas as pd
 
 from gredkit.reports.figures.trials import compared, k_column
 
+HAVE = "setting:layers_with_eigenvalues"
+SEEDS = 10  # of more seeds only the first are drawn, or the plane would be full
 UNKNOWN = 8  # hops to show if neither K nor the diameter is known
 COLUMNS = ["id", "variant", "dataset", "seed", "layer", "moment", "real", "imag"]
 
@@ -18,14 +20,32 @@ def finite(eigenvalues: pd.DataFrame) -> pd.DataFrame:
     return eigenvalues[np.isfinite(eigenvalues["real"].astype(float)) & np.isfinite(eigenvalues["imag"].astype(float))]
 
 
-def reach(results: pd.DataFrame, ids: pd.Series, diameter: tuple[float, float] | None) -> int:
+def reach(trials: pd.DataFrame, diameter: tuple[float, float] | None) -> int:
     """How many hops these trials read: K from the axis or from a column K, else the median diameter."""
-    rows = results[results["id"].isin(ids)]
-    column = k_column(results) or ("K" if "K" in results else None)
-    K = pd.to_numeric(rows[column], errors="coerce") if column else pd.Series(dtype=float)
+    column = k_column(trials) or ("K" if "K" in trials else None)
+    K = pd.to_numeric(trials[column], errors="coerce") if column else pd.Series(dtype=float)
     if len(K) and K.notna().all():
         return max(int(K.max()), 1)
     return max(int(diameter[0]), 1) if diameter else max(UNKNOWN, int(K.max()) if K.notna().any() else 0)
+
+
+def farthest(trials: pd.DataFrame, diameter: tuple[float, float] | None) -> str:
+    """Of the variants of a dataset, the one that looks farthest; of several the first."""
+    hops = {str(name): reach(some, diameter) for name, some in trials.groupby("variant", sort=False)}
+    return max(hops, key=hops.__getitem__)
+
+
+def wanted(results: pd.DataFrame, diameters: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The ids of the trials whose eigenvalues are shown: of those that have some, one variant a dataset."""
+    results = compared(results)
+    if HAVE not in results:
+        return []
+    have = results[(pd.to_numeric(results[HAVE], errors="coerce") > 0) & (results["state"] == "finished")]
+    found: list[str] = []
+    for dataset, trials in have.groupby("dataset", sort=False):
+        best = trials[trials["variant"] == farthest(trials, diameters.get(dataset))]
+        found += list(best.sort_values("seed")["id"].head(SEEDS))
+    return found
 
 
 def chosen(
@@ -37,16 +57,16 @@ def chosen(
     """Title, eigenvalues and reach, a dataset each: of the given variant, or of the one that looks farthest."""
     results = compared(results)
     known = finite(eigenvalues)
-    known = known[known["id"].isin(results["id"])]
-    several = known["variant"].nunique() > 1
-    order = {name: place for place, name in enumerate(dict.fromkeys(results["variant"]))}
+    trials = results[results["id"].isin(known["id"])]
+    several = results["variant"].nunique() > 1
     result = []
-    for dataset, rows in known.groupby("dataset", sort=False):
-        hops = {name: reach(results, some["id"], diameters.get(dataset)) for name, some in rows.groupby("variant")}
-        best = variant or min(hops, key=lambda name: (-hops[name], order[name]))
-        if best in hops:
+    for dataset, here in trials.groupby("dataset", sort=False):
+        best = variant or farthest(here, diameters.get(dataset))
+        of_best = here[here["variant"] == best]
+        if len(of_best):
             title = f"{dataset}, {best}" if several else str(dataset)
-            result.append((title, rows[rows["variant"] == best], hops[best]))
+            rows = known[known["id"].isin(of_best["id"])]
+            result.append((title, rows, reach(of_best, diameters.get(dataset))))
     return result
 
 

@@ -1,0 +1,137 @@
+"""What MLflow holds of a study, read: its invocations, their plans, and the runs of its trials."""
+
+import json
+import socket
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from gredkit.errors import UserError
+from gredkit.mistakes import nearest
+from gredkit.store import Client, connect, existing_store, shown, tracking_uri
+
+SILENT = 300.0  # seconds without a sign of life after which an invocation on another machine counts as dead
+PAGE = 1000
+PLAN, TUNING = "plan.json", "tuning.json"
+DEFAULT = "Default"  # the experiment that MLflow makes by itself
+
+
+@dataclass(frozen=True)
+class Known:
+    """What MLflow has of a trial; times are in milliseconds."""
+
+    run: str
+    tags: Mapping[str, str]
+    metrics: Mapping[str, float]
+    params: Mapping[str, str] = field(default_factory=dict)
+    started: int | None = None
+    ended: int | None = None
+
+    @classmethod
+    def of(cls, run: Any) -> "Known":
+        return cls(
+            run.info.run_id, run.data.tags, run.data.metrics, run.data.params, run.info.start_time, run.info.end_time
+        )
+
+    @property
+    def state(self) -> str:
+        return self.tags.get("state", "")
+
+    @property
+    def message(self) -> str:
+        return self.tags.get("message", "")
+
+
+class StudyRuns:
+    """The runs of one study in one store."""
+
+    def __init__(self, study: str, uri: str, client: Client, experiment: str):
+        self.study, self.uri, self.client, self.experiment = study, uri, client, experiment
+
+    @classmethod
+    def existing(cls, study: str, uri: str | None = None) -> "StudyRuns":
+        """Of a study that is there; neither a store nor an experiment is made."""
+        uri = existing_store(tracking_uri(uri))
+        client = connect(uri)
+        found = find_experiment(client, study)
+        if found is None:
+            known = {experiment.name for experiment in client.search_experiments()} - {DEFAULT}
+            raise UserError(f"there is no study {study!r} in {shown(uri)}: {nearest(study, known)}")
+        return cls(study, uri, client, found)
+
+    def search(self, query: str = "") -> list[Any]:
+        """The runs of this study, the latest first."""
+        runs, token = [], None
+        while True:
+            page = self.client.search_runs(
+                [self.experiment], query, max_results=PAGE, order_by=["attributes.start_time DESC"], page_token=token
+            )
+            runs += page
+            token = page.token
+            if not token:
+                return runs
+
+    def trials(self) -> dict[str, Known]:
+        """The runs of this study's trials by their ids; of several of one trial the latest."""
+        known: dict[str, Known] = {}
+        for run in self.search("tags.kind = 'trial'"):
+            known.setdefault(run.data.tags["trial_id"], Known.of(run))
+        return known
+
+    def trial(self, id: str) -> Known | None:
+        """The latest run of one trial."""
+        runs = self.search(f"tags.kind = 'trial' and tags.trial_id = '{id}'")
+        return Known.of(runs[0]) if runs else None
+
+    def invocations(self) -> list[Known]:
+        """The runs of the study itself, the latest first."""
+        return [Known.of(run) for run in self.search("tags.kind = 'study'")]
+
+    def planned(self, invocation: str) -> list[dict[str, Any]]:
+        """The trials that an invocation is about; those that only tune come last."""
+        rows: dict[str, dict[str, Any]] = {}
+        there = {file.path for file in self.client.list_artifacts(invocation)}
+        for name in (PLAN, TUNING):
+            for row in json.loads(self.text(invocation, name))["trials"] if name in there else ():
+                rows.setdefault(row["id"], row)
+        return list(rows.values())
+
+    def text(self, run: str, path: str) -> str:
+        """An artifact of a run."""
+        with tempfile.TemporaryDirectory() as folder:
+            return Path(self.client.download_artifacts(run, path, folder)).read_text(encoding="utf-8")
+
+    def dead(self) -> list[str]:
+        """The runs that a crash left `RUNNING`; those of a living invocation are not among them."""
+        runs = self.search("attributes.status = 'RUNNING'")
+        alive = {run.info.run_id for run in runs if run.data.tags.get("kind") == "study" and _is_alive(run.data.tags)}
+        return [
+            run.info.run_id for run in runs if not {run.info.run_id, run.data.tags.get("mlflow.parentRunId")} & alive
+        ]
+
+
+def find_experiment(client: Client, study: str) -> str | None:
+    """The experiment of a study, if there is one; a deleted one is to be restored."""
+    found = client.get_experiment_by_name(study)
+    if found is not None and found.lifecycle_stage != "active":
+        raise UserError(
+            f"the MLflow experiment {study!r} was deleted: restore it with "
+            f"`mlflow experiments restore -x {found.experiment_id}`, or set study.name to another name"
+        )
+    return None if found is None else found.experiment_id
+
+
+def _is_alive(tags: Mapping[str, str]) -> bool:
+    """Whether the process of an invocation still runs: asked of this machine, believed of another."""
+    if tags.get("host") != socket.gethostname():
+        return time.time() - float(tags.get("heartbeat", 0)) < SILENT
+    try:
+        process = psutil.Process(int(tags["pid"]))
+        return abs(process.create_time() - float(tags["started"])) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, KeyError):
+        return False

@@ -1,0 +1,21 @@
+from pathlib import Path
+
+import pandas as pd
+
+from gredkit.registry import REPORTS
+from gredkit.reports.study import AXIS, StudyData
+
+
+@REPORTS.register("parquet")
+def parquet(study: StudyData, folder: Path) -> None:
+    """results.parquet: one row a trial with all its settings; curves.parquet: one row an epoch."""
+    results = study.results.copy()
+    for name in results.columns[results.columns.str.startswith(AXIS)]:
+        results[name] = _of_one_type(results[name])
+    results.to_parquet(folder / "results.parquet", index=False)
+    study.curves.to_parquet(folder / "curves.parquet", index=False)
+
+
+def _of_one_type(column: pd.Series) -> pd.Series:
+    """Numbers stay numbers; values of several types become text, since a column of Parquet has one."""
+    return column if column.dtype != object else column.map(lambda value: None if value is None else str(value))

@@ -1,0 +1,115 @@
+"""Reads a study from MLflow, and only from there."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from gredkit.ablation.runs import Known, StudyRuns
+from gredkit.reports.figures.spectra import wanted
+from gredkit.reports.study import AXIS, CURVES, EIGENVALUES, MEASURED, NOTE, RESULTS, SETTING, StudyData
+from gredkit.store import StoreError, shown
+
+HISTORY = {"train_loss": "train/loss", "validation": "validation/score"}
+NOTES = "notes."  # what the parameters that say something about the data begin with
+Row = dict[str, Any]
+
+
+def read_study(runs: StudyRuns) -> StudyData:
+    """The trials of the last invocation that planned some, whoever trained them."""
+    found = StudyData(runs.study, uri=shown(runs.uri), experiment=runs.experiment)
+    for invocation in runs.invocations():
+        if planned := runs.planned(invocation.run):
+            break
+    else:
+        return found
+    known, dead = runs.trials(), set(runs.dead())
+    trained = {row["id"]: known[row["id"]] for row in planned if row["id"] in known}
+    results = _results(planned, trained, dead)
+    diameters = {row["dataset"]: tuple(row["diameters"]) for row in planned if row["diameters"]}
+    eigenvalues = _eigenvalues(runs, results[results["id"].isin(wanted(results, diameters))])
+    return StudyData(
+        runs.study,
+        results,
+        _frame(_curves(runs, results, trained), CURVES),
+        _frame(eigenvalues, EIGENVALUES),
+        diameters,
+        {path.rpartition("/")[2]: runs.text(invocation.run, path) for path in _files(runs, invocation.run)},
+        shown(invocation.tags.get("command", "")),
+        invocation.tags.get("git_commit", ""),
+        found.uri,
+        found.experiment,
+    )
+
+
+def _frame(rows: Iterable[Row], columns: tuple[str, ...]) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), columns=list(columns))
+
+
+def _results(planned: list[Row], trained: Mapping[str, Known], dead: set[str]) -> pd.DataFrame:
+    """A row a planned trial: what was planned, how it ended, what was measured, and all its settings."""
+    rows = []
+    for plan in planned:
+        row = {name: value for name, value in plan.items() if name not in ("axes", "diameters")}
+        row |= {f"{AXIS}{name}": value for name, value in plan["axes"].items()}
+        known = trained.get(plan["id"])
+        rows.append(row | (_told(known, dead) if known else {"state": "missing", "message": "", "run": ""}))
+    frame = pd.DataFrame(rows)
+    others = sorted(set(frame.columns) - set(RESULTS), key=lambda name: (name.split(":")[0], name))
+    frame = frame.reindex(columns=[*RESULTS, *others])
+    for time in ("started", "ended"):
+        frame[time] = pd.to_datetime(frame[time], unit="ms", utc=True)
+    return frame
+
+
+def _told(known: Known, dead: set[str]) -> Row:
+    """What MLflow has of one trial."""
+    row: Row = {column: known.metrics.get(name) for column, name in MEASURED.items()}
+    row |= {"state": "interrupted" if known.run in dead else known.state, "message": known.message, "run": known.run}
+    row |= {"started": known.started, "ended": known.ended}
+    row |= {name: known.tags.get(name, "") for name in ("device", "git_commit")}
+    for name, value in known.params.items():
+        is_note = name.startswith(NOTES)
+        row[f"{NOTE}{name.removeprefix(NOTES)}" if is_note else f"{SETTING}{name}"] = value
+    return row
+
+
+def _curves(runs: StudyRuns, results: pd.DataFrame, trained: Mapping[str, Known]) -> Iterator[Row]:
+    """Epochs of every trial: from the tag that an ended one has, else from the history that MLflow keeps."""
+    for id, variant, dataset, seed, state in _rows(results, "id", "variant", "dataset", "seed", "state"):
+        known = trained.get(id)
+        if known is None or HISTORY["validation"] not in known.metrics:
+            continue
+        told = known.tags.get("curve")
+        curve = json.loads(told) if told and state != "running" else _history(runs, known.run)
+        for epoch, loss, validation in zip(curve["epoch"], curve["train_loss"], curve["validation"], strict=False):
+            yield dict(zip(CURVES, (id, variant, dataset, seed, epoch, loss, validation), strict=True))
+
+
+def _history(runs: StudyRuns, run: str) -> dict[str, list[float]]:
+    points = {name: runs.client.get_metric_history(run, key) for name, key in HISTORY.items()}
+    epochs = [point.step for point in points["validation"]]
+    return {"epoch": epochs, **{name: [point.value for point in of] for name, of in points.items()}}
+
+
+def _eigenvalues(runs: StudyRuns, results: pd.DataFrame) -> Iterator[Row]:
+    """Of these trials, if their file can be read: a figure of fewer seeds says of how many."""
+    for id, variant, dataset, seed, run in _rows(results, "id", "variant", "dataset", "seed", "run"):
+        try:
+            moments = json.loads(runs.text(run, "eigenvalues.json"))
+        except StoreError:
+            continue
+        for moment, layers in moments.items():
+            for layer, values in enumerate(layers):
+                for real, imag in zip(values["real"], values["imag"], strict=True):
+                    row = (id, variant, dataset, seed, layer, moment, real, imag)
+                    yield dict(zip(EIGENVALUES, row, strict=True))
+
+
+def _rows(results: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
+    return results[list(columns)].itertuples(index=False, name=None)
+
+
+def _files(runs: StudyRuns, invocation: str) -> list[str]:
+    return [file.path for file in runs.client.list_artifacts(invocation, "study")]

@@ -1,0 +1,45 @@
+"""Writes the report of a study: whatever is registered, and a page that shows it."""
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gredkit.errors import UserError
+from gredkit.registry import REPORTS
+from gredkit.reports.study import StudyData
+
+PAGE = "index.html"
+WRITTEN = ".written"  # the names of the files of a report, so that the next one can remove what it no longer has
+
+
+def write_report(study: StudyData, folder: Path) -> list[Path]:
+    """Write the files of a report into its folder; a file of the last report that this one lacks is removed.
+
+    All is written elsewhere first. The page comes last and goes first, so that where it is the rest belongs to it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
+            _generate(study, Path(unfinished))
+            return _publish(Path(unfinished), folder)
+    except OSError as error:
+        raise UserError(f"the report cannot be written to {folder}: {error.strerror or error}") from error
+
+
+def _generate(study: StudyData, folder: Path) -> None:
+    for generate in REPORTS.values():
+        generate(study, folder)
+
+
+def _publish(unfinished: Path, folder: Path) -> list[Path]:
+    """Move files to where they are looked for."""
+    names = sorted((path.name for path in unfinished.iterdir()), key=lambda name: (name == PAGE, name))
+    known = folder / WRITTEN
+    before = known.read_text().splitlines() if known.is_file() else []
+    (folder / PAGE).unlink(missing_ok=True)
+    for name in set(before) - set(names):
+        (folder / Path(name).name).unlink(missing_ok=True)
+    known.write_text("".join(f"{name}\n" for name in names))
+    for name in names:
+        os.replace(unfinished / name, folder / name)
+    return [folder / name for name in names]
