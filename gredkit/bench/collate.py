@@ -11,7 +11,8 @@ from rich.table import Table
 from torch_geometric.loader import DataLoader
 
 from gredkit.bench.measure import digits
-from gredkit.bench.training import SETTINGS, Setting, steps
+from gredkit.bench.settings import SETTINGS, Setting, chosen
+from gredkit.bench.training import training
 from gredkit.data.cache import prepare
 
 STEPS, WARMUP = {"zinc": 60, "peptides": 12, "cifar10": 30}, 3
@@ -19,35 +20,30 @@ STEPS, WARMUP = {"zinc": 60, "peptides": 12, "cifar10": 30}, 3
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Every setting, one epoch over memory-mapped graphs."""
-    return {
-        name: _setting(setting.small() if quick else setting, WARMUP + (2 if quick else STEPS[name]))
-        for name, setting in SETTINGS.items()
-    }
+    return {name: _setting(chosen(name, quick), WARMUP + (2 if quick else STEPS[name])) for name in SETTINGS}
 
 
 def _setting(setting: Setting, count: int) -> dict[str, Any]:
     torch.manual_seed(0)
-    loading, training = [], []
+    loading, stepping = [], []
     with TemporaryDirectory() as folder:
         data = prepare(setting.make(count * setting.batch), setting.K, folder=Path(folder), progress=False)
-        model = setting.build()
+        step = training(setting.build(), setting.loss)
         batches = iter(DataLoader(data, setting.batch, shuffle=True, drop_last=True))
-        taken: list[Any] = []
-        step = steps(model, taken, setting.loss)
         for _ in range(count):
             begin = perf_counter()
-            taken[:] = [(next(batches), None)]
+            batch = next(batches)
             loaded = perf_counter()
-            step()
+            step(batch)
             loading.append(loaded - begin)
-            training.append(perf_counter() - loaded)
-    loading, training = loading[WARMUP:], training[WARMUP:]
-    shares = [a / (a + b) for a, b in zip(loading, training, strict=True)]
+            stepping.append(perf_counter() - loaded)
+    loading, stepping = loading[WARMUP:], stepping[WARMUP:]
+    shares = [a / (a + b) for a, b in zip(loading, stepping, strict=True)]
     return {
         "share": median(shares),
-        "quartiles": quantiles(shares, n=4)[::2],
+        "quartiles": quantiles(shares, n=4, method="inclusive")[::2],
         "loading_ms": 1e3 * median(loading),
-        "training_ms": 1e3 * median(training),
+        "training_ms": 1e3 * median(stepping),
         "batch": setting.batch,
     }
 

@@ -1,10 +1,6 @@
 """Memory: the peak of preparing Peptides-func at K = 40, and of a pass over its prepared batches."""
 
-import resource
-import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -15,6 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
 from gredkit.bench.graphs import peptides
+from gredkit.bench.peak import apart, peak
 from gredkit.data.cache import prepare
 from gredkit.data.root import data_root
 from gredkit.registry import DATASETS
@@ -28,24 +25,17 @@ def run(quick: bool = False) -> dict[str, Any]:
     count = 8 if quick else GRAPHS
     with TemporaryDirectory() as folder:
         steps = {
-            name: _apart(step, real, count, Path(folder))
+            name: apart(_measured, step, real, count, Path(folder))
             for name, step in (("graphs alone", _graphs), ("prepare", _prepare), ("load", _prepare), ("pass", _pass))
         }
         size = sum(path.stat().st_size for path in Path(folder).rglob("*"))
     return {"graphs": "peptides_func" if real else f"{count} synthetic", "cache_gb": size / 1e9, "steps": steps}
 
 
-def _apart(step: Callable[[bool, int, Path], object], *arguments: Any) -> dict[str, float]:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_measured, step, *arguments).result()
-
-
 def _measured(step: Callable[[bool, int, Path], object], *arguments: Any) -> dict[str, float]:
     begin = perf_counter()
     step(*arguments)
-    unit = 1 if sys.platform == "darwin" else 1024  # what getrusage counts in
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return {"peak_gb": peak / 1e9, "seconds": perf_counter() - begin}
+    return {"peak_gb": peak() / 1e9, "seconds": perf_counter() - begin}
 
 
 def _graphs(real: bool, count: int, folder: Path) -> Sequence[Data]:

@@ -1,139 +1,143 @@
-"""A training step of GRED on its hop index, against the dense oracle with the same parameters."""
+"""A training step of GRED on its hop index, against the dense oracle of the same function and against GPS."""
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 import torch
 from rich.table import Table
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch_geometric.data import Batch, Data
 
-from gredkit import GRED, GraphSpec, add_hops
-from gredkit.bench import graphs
-from gredkit.bench.measure import interleave, milliseconds, show
+from gredkit import add_hops
+from gredkit.bench.gps import GPS
+from gredkit.bench.measure import digits, interleave, milliseconds, show
 from gredkit.bench.oracle import DenseBatch, DenseGRED, dense_batch
-from gredkit.nn.encoders.lru import LRU
+from gredkit.bench.peak import apart, forget_peak, in_use, peak
+from gredkit.bench.settings import SETTINGS, Setting, chosen
 
 AGREEMENT = 1e-3  # of the largest output: far more than rounding, far less than another function
+OURS, EVALUATING, ORACLE, RIVAL = "gredkit", "gredkit evaluating", "oracle", "gps"
+CONTESTANTS = (OURS, EVALUATING, ORACLE, RIVAL)
+TITLE = """training step: median (quartiles); peak memory of a step above what the process held before
+oracle: GRED as published, padded to the largest graph of a batch, with one mask a hop and complex states
+gps: PyTorch Geometric's GPSConv model as configured by GraphGPS, without positional encodings"""
 
-
-@dataclass(frozen=True)
-class Setting:
-    """One benchmark with the paper's hyper-parameters, on synthetic graphs of its size."""
-
-    make: Callable[[int], list[Data]]
-    spec: GraphSpec
-    loss: Callable[[Tensor, Tensor], Tensor]
-    K: int
-    dim: int
-    layers: int
-    batch: int
-    repeats: int
-    dropout: float
-    oracle_batch: int  # it takes as many steps as the graphs need; on Peptides 2 wastes less on padding than 4
-    state_dim: int | None = None
-    model: dict[str, Any] = field(default_factory=dict)
-
-    def build(self) -> GRED:
-        encoder = partial(LRU, state_dim=self.state_dim)
-        return GRED(self.spec, self.dim, self.layers, encoder=encoder, dropout=self.dropout, **self.model)
-
-    def small(self) -> "Setting":
-        """A run that only shows that everything works."""
-        return replace(self, dim=8, state_dim=8, layers=2, batch=4, oracle_batch=2, repeats=1)
-
-
-SETTINGS = {
-    "zinc": Setting(
-        graphs.zinc,
-        GraphSpec(nodes=(graphs.ATOMS,), outputs=1, edges=(graphs.BONDS,)),
-        lambda out, y: F.l1_loss(out.flatten(), y),
-        K=4, dim=72, layers=11, batch=32, repeats=15, dropout=0.2, oracle_batch=32,
-        model={"edge_features": "categorical"},
-    ),
-    "peptides": Setting(
-        graphs.peptides,
-        GraphSpec(nodes=graphs.OGB_ATOM, outputs=10),
-        F.binary_cross_entropy_with_logits,
-        K=40, dim=88, layers=8, batch=32, repeats=3, dropout=0.2, oracle_batch=2,
-    ),
-    "cifar10": Setting(
-        graphs.cifar10,
-        GraphSpec(nodes=graphs.COLOURS, outputs=10),
-        F.cross_entropy,
-        K=4, dim=96, layers=8, batch=16, repeats=9, dropout=0.15, oracle_batch=16, state_dim=64,
-        model={"features": "dense", "readout": "mean", "head_layers": 1},
-    ),
-}  # fmt: skip
+Step = Callable[[], object]
 
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Every setting, its contestants in turns."""
-    return {name: _setting(setting.small() if quick else setting) for name, setting in SETTINGS.items()}
+    return {name: _setting(name, quick) for name in SETTINGS}
 
 
-def _setting(setting: Setting) -> dict[str, Any]:
-    torch.manual_seed(0)
-    data: list[Data] = [add_hops(graph, setting.K) for graph in setting.make(setting.batch)]
-    batch = Batch.from_data_list(data)
-    parts = [data[i : i + setting.oracle_batch] for i in range(0, len(data), setting.oracle_batch)]
-    padded = [(Batch.from_data_list(part), dense_batch(part, setting.K)) for part in parts]
-    model = setting.build()
-    oracle = DenseGRED(deepcopy(model))
-    _require_agreement(model, oracle, *padded[0])
-
-    contestants = {
-        "gredkit": steps(model, [(batch, None)], setting.loss),
-        "oracle": steps(oracle, padded, setting.loss),
-    }
+def _setting(name: str, quick: bool) -> dict[str, Any]:
+    setting = chosen(name, quick)
+    graphs = setting.graphs(setting.batch * setting.batches)
+    memory = {one: apart(_peak_mb, name, quick, one, graphs[: setting.batch]) for one in CONTESTANTS}
+    _require_agreement(setting, graphs[: setting.oracle_batch])
+    contestants = {one: partial(_take, steps(setting, one, graphs)) for one in CONTESTANTS}
     timings = interleave(contestants, setting.repeats)
-    timings = {name: timing.per(setting.batch) for name, timing in timings.items()}
-    results = {name: milliseconds(timing, "ms_per_graph") for name, timing in timings.items()}
-    results["gredkit"]["batch"], results["oracle"]["batch"] = setting.batch, setting.oracle_batch
+    rows: dict[str, dict[str, Any]] = {}
+    for one, timing in timings.items():
+        batch = setting.oracle_batch if one == ORACLE else setting.batch
+        rows[one] = milliseconds(timing.per(len(graphs)), "ms_per_graph")
+        rows[one] |= {"batch": batch, "peak_mb": memory[one], "peak_mb_per_graph": memory[one] / batch}
+    ours = rows[OURS]
     return {
-        "speedup_vs_oracle": timings["oracle"].median / timings["gredkit"].median,
-        "contestants": results,
-        "nodes_per_graph": batch.num_nodes / len(data),
+        "speedup_vs_oracle": rows[ORACLE]["ms_per_graph"] / ours["ms_per_graph"],
+        "speedup_vs_gps": rows[RIVAL]["ms_per_graph"] / ours["ms_per_graph"],
+        "evaluation_speedup": ours["ms_per_graph"] / rows[EVALUATING]["ms_per_graph"],
+        "memory_vs_oracle": ours["peak_mb_per_graph"] / rows[ORACLE]["peak_mb_per_graph"],
+        "memory_vs_gps": ours["peak_mb_per_graph"] / rows[RIVAL]["peak_mb_per_graph"],
+        "contestants": rows,
+        "graphs": setting.source,
+        "nodes_per_graph": fmean(graph.num_nodes for graph in graphs),
     }
 
 
-def steps(
-    model: nn.Module, batches: Sequence[tuple[Data, DenseBatch | None]], loss: Callable[[Tensor, Tensor], Tensor]
-) -> Callable[[], None]:
-    """A pass over the batches: forward, loss, backward and the optimiser's step for each."""
+def _take(steps: Sequence[Step]) -> None:
+    for step in steps:
+        step()
+
+
+def steps(setting: Setting, contestant: str, graphs: Sequence[Data]) -> list[Step]:
+    """What a contestant does with the graphs: one call a batch. All that can be prepared is prepared before."""
+    size = setting.oracle_batch if contestant == ORACLE else setting.batch
+    parts = [graphs[i : i + size] for i in range(0, len(graphs), size)]
+    torch.manual_seed(0)
+    if contestant == RIVAL:
+        step = training(GPS(setting.spec, **setting.gps), setting.loss)
+        return [partial(step, Batch.from_data_list(part)) for part in parts]
+    if contestant == ORACLE:
+        step = training(DenseGRED(setting.build()), setting.loss)
+        return [partial(step, Batch.from_data_list(part), dense_batch(part, setting.K)) for part in parts]
+    start = training if contestant == OURS else evaluating
+    step = start(setting.build(), setting.loss)
+    return [partial(step, Batch.from_data_list([add_hops(graph, setting.K) for graph in part])) for part in parts]
+
+
+def training(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., None]:
+    """A function of a batch: forward, loss, backward and the optimiser's step."""
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, fused=True)
     model.train()
 
-    def take() -> None:
-        for batch, dense in batches:
-            optimiser.zero_grad()
-            out = model(batch) if dense is None else model(batch, dense)
-            loss(out, batch.y).backward()
-            optimiser.step()
+    def step(batch: Data, *dense: DenseBatch) -> None:
+        optimiser.zero_grad()
+        loss(model(batch, *dense), batch.y).backward()
+        optimiser.step()
 
-    return take
+    return step
+
+
+def evaluating(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., None]:
+    """A function of a batch: forward and loss, without gradients."""
+    model.eval()
+
+    @torch.no_grad()
+    def step(batch: Data) -> None:
+        loss(model(batch), batch.y)
+
+    return step
+
+
+def _peak_mb(name: str, quick: bool, contestant: str, graphs: Sequence[Data]) -> float:
+    """The peak of a step above what the process held when model and batches were made: the mean of the steps."""
+    taken = steps(chosen(name, quick), contestant, graphs)
+    before = in_use()
+    taken[0]()  # makes gradients and the optimiser's state
+    peaks = []
+    for step in taken:
+        forget_peak()
+        step()
+        peaks.append(peak() - before)
+    return fmean(peaks) / 1e6
 
 
 @torch.no_grad()
-def _require_agreement(model: GRED, oracle: DenseGRED, batch: Data, dense: DenseBatch) -> None:
+def _require_agreement(setting: Setting, graphs: Sequence[Data]) -> None:
     """A race between two different functions would say nothing."""
-    ours, theirs = model.eval()(batch), oracle.eval()(batch, dense)
+    model = setting.build().eval()
+    ours = model(Batch.from_data_list([add_hops(graph, setting.K) for graph in graphs]))
+    theirs = DenseGRED(model)(Batch.from_data_list(graphs), dense_batch(graphs, setting.K))
     difference = ((ours - theirs).abs().max() / theirs.abs().max()).item()
     if not difference <= AGREEMENT:
         raise RuntimeError(f"gredkit and the dense oracle disagree by {difference:.1e}: there is a bug in one of them")
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One row a setting."""
-    title = "training step, ms a graph: median (quartiles) @ batch"
-    shown = Table(title=title, title_justify="left", title_style="bold")
-    for column in ("setting", "nodes a graph", "gredkit", "dense oracle", "speed-up"):
+    """One row a setting and contestant."""
+    shown = Table(title=TITLE, title_justify="left", title_style="bold")
+    for column in ("setting", "contestant", "batch", "ms a graph", "gredkit is faster", "MB a step", "MB a graph"):
         shown.add_column(column, justify="right")
     for name, row in result.items():
-        times = [f"{show(one, 'ms_per_graph')} @ {one['batch']}" for one in row["contestants"].values()]
-        shown.add_row(name, f"{row['nodes_per_graph']:.0f}", *times, f"{row['speedup_vs_oracle']:.1f} x")
+        title = f"{name} ({row['graphs']}, {row['nodes_per_graph']:.0f} nodes)"
+        ours = row["contestants"][OURS]["ms_per_graph"]
+        for one, found in row["contestants"].items():
+            faster = "" if one == OURS else f"{found['ms_per_graph'] / ours:.2f} x"
+            time, memory = show(found, "ms_per_graph"), digits(found["peak_mb_per_graph"])
+            shown.add_row(title, one, str(found["batch"]), time, faster, f"{found['peak_mb']:.0f}", memory)
+            title = ""
+        shown.add_section()
     return shown

@@ -1,0 +1,100 @@
+"""The three configurations of the paper that are raced, and the graphs that they run on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch_geometric.data import Data
+
+from gredkit import GRED, GraphSpec
+from gredkit.bench import graphs
+from gredkit.data.root import data_root
+from gredkit.nn.encoders.lru import LRU
+from gredkit.registry import DATASETS
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One benchmark with the paper's hyper-parameters."""
+
+    dataset: str  # of DATASETS
+    folder: str  # of its files, under the data root
+    make: Callable[[int], list[Data]]  # synthetic graphs of its size, where there are no files
+    spec: GraphSpec
+    loss: Callable[[Tensor, Tensor], Tensor]
+    K: int
+    dim: int
+    layers: int
+    batch: int
+    batches: int  # that a repeat passes over
+    repeats: int
+    dropout: float
+    oracle_batch: int  # it takes as many steps as the graphs need; on Peptides 2 wastes less on padding than 4
+    gps: Mapping[str, Any]  # what the GPS model is built with
+    state_dim: int | None = None
+    model: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the benchmark's own files are here."""
+        return (data_root() / self.folder / "raw").is_dir()
+
+    @property
+    def source(self) -> str:
+        """Which graphs these are, for the reader of the numbers."""
+        return self.dataset if self.is_real else "synthetic"
+
+    def graphs(self, count: int) -> list[Data]:
+        """So many graphs: the first training graphs of a shuffle, or synthetic ones."""
+        if not self.is_real:
+            return self.make(count)
+        task = DATASETS[self.dataset]()
+        train = task.splits["train"]
+        order = torch.randperm(len(train), generator=torch.Generator().manual_seed(0))[:count]
+        return [task.graphs[train[i]].clone() for i in order.tolist()]  # a clone does not hold on to its dataset
+
+    def build(self) -> GRED:
+        encoder = partial(LRU, state_dim=self.state_dim)
+        return GRED(self.spec, self.dim, self.layers, encoder=encoder, dropout=self.dropout, **self.model)
+
+    def small(self) -> "Setting":
+        """A run that only shows that everything works."""
+        gps = {**self.gps, "dim": 8, "layers": 1}
+        return replace(self, dim=8, state_dim=8, layers=2, batch=4, batches=1, oracle_batch=2, repeats=1, gps=gps)
+
+
+# What GPS is built with is from the published configurations of GraphGPS.
+SETTINGS = {
+    "zinc": Setting(
+        "zinc", "ZINC", graphs.zinc,
+        GraphSpec(nodes=(graphs.ATOMS,), outputs=1, edges=(graphs.BONDS,)),
+        lambda out, y: F.l1_loss(out.flatten(), y.flatten()),
+        K=4, dim=72, layers=11, batch=32, batches=4, repeats=15, dropout=0.2, oracle_batch=32,
+        gps={"dim": 64, "layers": 10, "local": "gine", "readout": "sum"},
+        model={"edge_features": "categorical"},
+    ),
+    "peptides": Setting(
+        "peptides_func", "peptides-func", graphs.peptides,
+        GraphSpec(nodes=graphs.OGB_ATOM, outputs=10),
+        F.binary_cross_entropy_with_logits,
+        K=40, dim=88, layers=8, batch=32, batches=2, repeats=3, dropout=0.2, oracle_batch=2,
+        gps={"dim": 96, "layers": 4, "local": "gated", "readout": "mean"},
+    ),
+    "cifar10": Setting(
+        "cifar10", "CIFAR10", graphs.cifar10,
+        GraphSpec(nodes=graphs.COLOURS, outputs=10),
+        F.cross_entropy,
+        K=4, dim=96, layers=8, batch=16, batches=2, repeats=9, dropout=0.15, oracle_batch=16, state_dim=64,
+        gps={"dim": 52, "layers": 3, "local": "gated", "readout": "mean"},
+        model={"features": "dense", "readout": "mean", "head_layers": 1},
+    ),
+}  # fmt: skip
+
+
+def chosen(name: str, quick: bool) -> Setting:
+    """A setting by its name, small where nothing but its working is asked for."""
+    return SETTINGS[name].small() if quick else SETTINGS[name]
