@@ -1,0 +1,163 @@
+"""The tables of the page: a row a variant and dataset, and a row a trial."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from gredkit.reports.again import run_address, trial_command
+from gredkit.reports.html import Column, Html, folded, joined, number, sortable, tag
+from gredkit.reports.layout import COSTS, PUBLISHED, Grid, grid
+from gredkit.reports.numbers import NOTHING, p_value, several, significant
+from gredkit.reports.published import reference
+from gredkit.reports.statistics import GROUP, TASK
+from gredkit.reports.study import StudyData
+
+Row = dict[str, Any]
+MOST = 1000  # rows of a table; the others are in the files beside the page
+FEW = 50  # trials that are seen without a click
+SCORES = (
+    Column("dataset"),
+    Column("variant"),
+    Column("test score", True),
+    Column("seeds", True),
+    Column("difference to base", True),
+    Column("p (Holm)", True),
+    Column("effect size", True),
+    *(Column(title, True) for title in COSTS.values()),
+    Column("again"),
+)
+DIFFERENCE = (
+    "over the seeds that both finished, + is better, with a bootstrap interval; bold where it holds. p: after Holm's "
+    "correction. Effect size: mean over standard deviation of the differences, corrected for few seeds (Hedges)."
+)
+MEASURED = {"test": "test", "validation": "validation", "epoch": "best epoch", "seconds": "seconds"}
+TRIALS = (
+    Column("dataset"),
+    Column("variant"),
+    Column("seed", True),
+    Column("state"),
+    *(Column(title, True) for title in MEASURED.values()),
+    Column("run"),
+    Column("again"),
+)
+
+
+def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
+    """Mean and spread, difference to the base, costs; then what must be known to read it."""
+    laid = grid(summary)
+    if not laid.rows:
+        return joined(tag("p", note) for note in laid.notes)
+    notes = list(laid.notes)
+    if len(comparisons):
+        notes.append(f"Difference: to {', '.join(comparisons['base'].unique())}, {DIFFERENCE}")
+    if len(summary) > MOST:
+        notes.append(f"These are the first {MOST:,} of {len(summary):,} rows; table.csv has all.")
+    rows = [*_variants(summary.head(MOST), comparisons, laid), *_published(summary, laid)]
+    return joined([sortable(SCORES, rows, "Test scores"), tag("p", " ".join(notes), class_="notes")])
+
+
+def _variants(summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid) -> Iterator[Html]:
+    """The texts are those of the other tables, the numbers that they are sorted by are exact."""
+    places = _places(laid, summary)
+    cells_of = {cells[0].text: cells[1:] for cells in laid.rows}
+    compared = {tuple(row[name] for name in GROUP): row for row in comparisons.to_dict("records")}
+    bases = set(comparisons[[*TASK, "base"]].itertuples(index=False, name=None))
+    for nth, row in enumerate(summary.to_dict("records")):
+        group = tuple(row[name] for name in GROUP)
+        place, cells = places[group[:2]], cells_of[str(row["variant"])]
+        costs = cells[place + len(places) :: len(places)]
+        yield tag(
+            "tr",
+            tag("td", laid.columns[place][1]),
+            tag("th", row["variant"], scope="row"),
+            number(_below(cells[place].text), row["mean"], cells[place].bold),
+            number(row["n"], row["n"]),
+            *_difference(compared.get(group), group in bases),
+            *(number(cell.text, row[cost]) for cell, cost in zip(costs, COSTS, strict=True)),
+            tag("td", tag("a", "how", href=f"#again-{nth}")),
+        )
+
+
+def _difference(row: Row | None, is_base: bool) -> list[Html]:
+    """Difference with its interval, p, and effect size; a dash is what so few seeds cannot tell."""
+    if row is None or not row["pairs"]:
+        return [number("base" if is_base else NOTHING, None), number("", None), number("", None)]
+    text = f"{'+' if row['difference'] > 0 else ''}{significant(row['difference'])}"
+    if pd.notna(row["low"]):
+        text += f" ({significant(row['low'])} to {significant(row['high'])})"
+    p = p_value(row["p_holm"]).removeprefix("p ").removeprefix("= ") if pd.notna(row["p_holm"]) else NOTHING
+    return [
+        number(_below(text), row["difference"], row["holds"]),
+        number(p, row["p_holm"]),
+        number(significant(row["effect"], 2), row["effect"]),
+    ]
+
+
+def _below(text: str) -> Html:
+    """What a text has in brackets stands on a line of its own, so that the table is narrow enough for a screen."""
+    first, bracket, rest = text.partition(" (")
+    return joined([first, tag("small", f"({rest}")] if bracket else [first])
+
+
+def _published(summary: pd.DataFrame, laid: Grid) -> Iterator[Html]:
+    """A row for each dataset that the paper has."""
+    for (dataset, metric), place in _places(laid, summary).items():
+        known = reference(dataset, metric)
+        if known:
+            yield tag(
+                "tr",
+                tag("td", laid.columns[place][1]),
+                tag("th", f"{PUBLISHED} (table {known.table})", scope="row"),
+                number(_below(f"{known.score} ({known.budget})"), known.mean),
+                number(known.runs, known.runs),
+                *[number("", None)] * (3 + len(COSTS)),
+                tag("td", ""),
+                class_="published",
+            )
+
+
+def _places(laid: Grid, summary: pd.DataFrame) -> dict[tuple[str, ...], int]:
+    """At which column of the grid the scores of a dataset stand."""
+    tasks = summary[TASK].drop_duplicates().itertuples(index=False, name=None)
+    return {task: place for place, (task, _) in enumerate(zip(tasks, laid.columns, strict=False))}
+
+
+def trials(study: StudyData, final: pd.DataFrame) -> Html:
+    """Every seed, with its run; folded away if there are many."""
+    if final.empty:
+        return tag("p", "There are no trials yet.")
+    rest = ""
+    if len(final) > MOST:
+        rest = f"These are the first {MOST:,} of {len(final):,} trials; results.parquet has all."
+    table = sortable(TRIALS, (_trial(study, row) for row in final.head(MOST).to_dict("records")), "All trials")
+    title = f"All {several(len(final), 'trial')}" if len(final) > 1 else "1 trial"
+    return folded(title, *([tag("p", rest)] if rest else []), table, is_open=len(final) <= FEW)
+
+
+def _trial(study: StudyData, row: Row) -> Html:
+    numbers = {name: pd.to_numeric(row[name], errors="coerce") for name in MEASURED}
+    run = row["run"] or ""
+    copied = trial_command(study, run) if run else None
+    what = f"{row['variant']} on {row['dataset']}, seed {row['seed']}"
+    copy = tag("button", "copy", type="button", data_copy=copied, aria_label=f"copy the command of {what}")
+    return tag(
+        "tr",
+        tag("td", row["dataset"]),
+        tag("td", row["variant"]),
+        number(row["seed"], row["seed"]),
+        tag("td", row["state"], class_=None if row["state"] == "finished" else "lost"),
+        *(number(_measured(name, value), value) for name, value in numbers.items()),
+        tag("td", link(study, run, run[:8])),
+        tag("td", copy if run else ""),
+    )
+
+
+def _measured(name: str, value: float) -> str:
+    return f"{value:.0f}" if name == "epoch" and pd.notna(value) else significant(value)
+
+
+def link(study: StudyData, run: str, text: str) -> Html:
+    """A text that leads to a run, if there is one."""
+    address = run_address(study, run)
+    return tag("a", text, href=address, title=run) if address else joined([text])
