@@ -122,11 +122,10 @@ def _fate(study: StudyData, fate: tuple[str, ...], rows: pd.DataFrame) -> Html:
 
 def _again(study: StudyData, trials: pd.DataFrame) -> Html:
     """Commands for the study, for each row of the results, and for a trial; and how to see the runs."""
-    tracked = trials[trials["run"].fillna("") != ""]
     parts: list[Html] = []
     if study.command:
         parts += [tag("p", "The whole study, from the folder that has its gin files:"), code(study.command)]
-    if len(tracked):
+    if len(trials):
         parts += [
             tag(
                 "p",
@@ -152,7 +151,8 @@ def _rows_again(study: StudyData, trials: pd.DataFrame) -> Iterator[Html]:
         runs = [run for run in rows["run"].fillna("") if run]
         dataset, _, variant = group
         if nth < MOST:
-            content = code(row_command(study, runs), id=f"again-{nth}") if runs else tag("p", "No run yet.")
+            name = f"again-{nth}"
+            content = code(row_command(study, runs), id=name) if runs else tag("p", "There is no run yet.", id=name)
             yield folded(f"{variant} on {dataset}", content)
 
 

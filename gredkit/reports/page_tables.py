@@ -14,6 +14,7 @@ from gredkit.reports.statistics import GROUP, TASK
 from gredkit.reports.study import StudyData
 
 Row = dict[str, Any]
+Titles = dict[tuple[str, ...], str]  # of each dataset and metric
 MOST = 1000  # rows of a table; the others are in the files beside the page
 FEW = 50  # trials that are seen without a click
 SCORES = (
@@ -53,13 +54,15 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
         notes.append(f"Difference: to {', '.join(comparisons['base'].unique())}, {DIFFERENCE}")
     if len(summary) > MOST:
         notes.append(f"These are the first {MOST:,} of {len(summary):,} rows; table.csv has all.")
-    rows = [*_variants(summary.head(MOST), comparisons, laid), *_published(summary, laid)]
+    tasks = summary[TASK].drop_duplicates().itertuples(index=False, name=None)
+    titles = {task: title for task, (_, title) in zip(tasks, laid.columns, strict=False)}  # in the order of the grid
+    rows = [*_variants(summary.head(MOST), comparisons, laid, titles), *_published(titles)]
     return joined([sortable(SCORES, rows, "Test scores"), tag("p", " ".join(notes), class_="notes")])
 
 
-def _variants(summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid) -> Iterator[Html]:
+def _variants(summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid, titles: Titles) -> Iterator[Html]:
     """The texts are those of the other tables, the numbers that they are sorted by are exact."""
-    places = _places(laid, summary)
+    places = {task: place for place, task in enumerate(titles)}
     cells_of = {cells[0].text: cells[1:] for cells in laid.rows}
     compared = {tuple(row[name] for name in GROUP): row for row in comparisons.to_dict("records")}
     bases = set(comparisons[[*TASK, "base"]].itertuples(index=False, name=None))
@@ -69,7 +72,7 @@ def _variants(summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid) -> I
         costs = cells[place + len(places) :: len(places)]
         yield tag(
             "tr",
-            tag("td", laid.columns[place][1]),
+            tag("td", titles[group[:2]]),
             tag("th", row["variant"], scope="row"),
             number(_below(cells[place].text), row["mean"], cells[place].bold),
             number(row["n"], row["n"]),
@@ -100,14 +103,14 @@ def _below(text: str) -> Html:
     return joined([first, tag("small", f"({rest}")] if bracket else [first])
 
 
-def _published(summary: pd.DataFrame, laid: Grid) -> Iterator[Html]:
+def _published(titles: Titles) -> Iterator[Html]:
     """A row for each dataset that the paper has."""
-    for (dataset, metric), place in _places(laid, summary).items():
+    for (dataset, metric), title in titles.items():
         known = reference(dataset, metric)
         if known:
             yield tag(
                 "tr",
-                tag("td", laid.columns[place][1]),
+                tag("td", title),
                 tag("th", f"{PUBLISHED} (table {known.table})", scope="row"),
                 number(_below(f"{known.score} ({known.budget})"), known.mean),
                 number(known.runs, known.runs),
@@ -115,12 +118,6 @@ def _published(summary: pd.DataFrame, laid: Grid) -> Iterator[Html]:
                 tag("td", ""),
                 class_="published",
             )
-
-
-def _places(laid: Grid, summary: pd.DataFrame) -> dict[tuple[str, ...], int]:
-    """At which column of the grid the scores of a dataset stand."""
-    tasks = summary[TASK].drop_duplicates().itertuples(index=False, name=None)
-    return {task: place for place, (task, _) in enumerate(zip(tasks, laid.columns, strict=False))}
 
 
 def trials(study: StudyData, final: pd.DataFrame) -> Html:
