@@ -1,48 +1,91 @@
-"""python -m gredkit.bench [NAME …] [--json FILE]: what gredkit's speed is, here and now."""
+"""python -m gredkit.bench [NAME …] [--json FILE] [--picture FILE]: what gredkit's speed is, here and now."""
 
 import argparse
 import json
-import os
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from gredkit.bench import collate, hops, memory, segments, training
+from rich.table import Table
+
+from gredkit.bench import profile
 from gredkit.bench.measure import environment
-from gredkit.cli import console
+from gredkit.bench.settings import SETTINGS
+from gredkit.cli import console, prepare_process
 from gredkit.errors import UserError, command
 
-BENCHMARKS: dict[str, ModuleType] = {
-    "hops": hops,
-    "segments": segments,
-    "collate": collate,
-    "memory": memory,
-    "training": training,
+BENCHMARKS = {  # each is a module of this folder, with `run(quick)` and `table(result)`
+    "hops": "the hop index of a graph, against all-pairs distances",
+    "segments": "sums, means and maxima over hop sets",
+    "collate": "what share of a step is spent making its batch",
+    "memory": "the peak of preparing Peptides-func",
+    "encoders": "RNN, LSTM, GRU and attention, against PyTorch's kernels",
+    "training": "a step, against the dense oracle and GPS: less than 10 minutes on 2 cores",
+    "growth": "time and memory of a step by hops and by nodes",
+    "startup": "imports, and from the start of a trial to its first step",
 }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m gredkit.bench", description="Measure gredkit's speed.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; all by default")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file, too")
-    parser.add_argument("--data", metavar="FOLDER", help="where datasets lie, for benchmarks that use real ones")
-    parser.add_argument("--quick", action="store_true", help="try everything once, small: its numbers mean nothing")
+    listed = "; ".join(f"{name}: {about}" for name, about in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m gredkit.bench",
+        description="Measure gredkit's speed: all of it in about a quarter of an hour on 2 cores, or what is named.",
+        epilog=f"{listed}. With --profile the names are {', '.join(SETTINGS)}.",
+    )
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; all by default")
+    add("--profile", action="store_true", help="show where a step's time goes instead, by part of the model")
+    add("--json", type=Path, metavar="FILE", help="write the numbers to this file, too")
+    add("--picture", type=Path, metavar="FILE.png", help="draw training and growth, as PNG and PDF")
+    add("--data", metavar="FOLDER", help="where datasets lie; synthetic graphs of their sizes where they do not")
+    add("--quick", action="store_true", help="try everything once, small: its numbers mean nothing")
     arguments = parser.parse_args()
-    if arguments.data:
-        os.environ["GREDKIT_DATA"] = arguments.data
-    if unknown := [name for name in arguments.names if name not in BENCHMARKS]:
-        parser.error(f"unknown benchmark {unknown[0]!r}: choose from {', '.join(BENCHMARKS)}")
-    if arguments.json and not arguments.json.absolute().parent.is_dir():
-        raise UserError(f"there is no folder {str(arguments.json.absolute().parent)!r} to write the numbers to")
+    prepare_process(arguments)
+    known: Iterable[str] = SETTINGS if arguments.profile else BENCHMARKS
+    if unknown := [name for name in arguments.names if name not in known]:
+        parser.error(f"unknown {_kind(arguments)} {unknown[0]!r}: choose from {', '.join(known)}")
+    names = list(dict.fromkeys(arguments.names or (["zinc"] if arguments.profile else BENCHMARKS)))
+    for file in (arguments.json, arguments.picture):
+        if file and not file.absolute().parent.is_dir():
+            raise UserError(f"there is no folder {str(file.absolute().parent)!r} to write the numbers to")
+    if arguments.picture:
+        _check_picture(arguments.picture, names)
 
     out = console()
     result: dict[str, Any] = {"environment": environment()}
     out.print(_describe(result["environment"]))
-    for name in dict.fromkeys(arguments.names or BENCHMARKS):
-        result[name] = BENCHMARKS[name].run(arguments.quick)
-        out.print(BENCHMARKS[name].table(result[name]))
+    if arguments.profile:
+        result["profile"] = profile.run(names, arguments.quick)
+        out.print(profile.table(result["profile"]))
+    else:
+        for name in names:
+            run, table = _benchmark(name)
+            result[name] = run(arguments.quick)
+            out.print(table(result[name]))
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=2) + "\n")
+    if arguments.picture:
+        from gredkit.bench import picture  # seaborn takes a second to import
+
+        picture.draw(result, arguments.picture)
+
+
+def _benchmark(name: str) -> tuple[Callable[[bool], dict[str, Any]], Callable[[dict[str, Any]], Table]]:
+    module = import_module(f"gredkit.bench.{name}")
+    return module.run, module.table
+
+
+def _kind(arguments: argparse.Namespace) -> str:
+    return "setting" if arguments.profile else "benchmark"
+
+
+def _check_picture(file: Path, names: Iterable[str]) -> None:
+    if file.suffix != ".png":
+        raise UserError(f"--picture names a PNG file, not {file.name!r}; a PDF comes with it")
+    if not {"training", "growth"} & set(names):
+        raise UserError("--picture draws the benchmarks training and growth: name one of them")
 
 
 def _describe(environment: dict[str, Any]) -> str:

@@ -1,0 +1,149 @@
+"""Where the time of a training step goes, by part of the model."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from rich.table import Table
+from torch import nn
+from torch.autograd.profiler_util import FunctionEvent
+from torch.profiler import ProfilerActivity, profile, record_function
+from torch_geometric.data import Batch
+
+from gredkit import GRED, add_hops
+from gredkit.bench.measure import digits
+from gredkit.bench.settings import chosen
+from gredkit.bench.training import training
+
+MARK, BACKWARD, OPTIMISER = "part: ", "autograd::engine::evaluate_function", "Optimizer.step"
+STEP, LOADING = "loss, and what no part has", "loading"
+MODEL, LAYER = "index, readout, and what no part has", "layer: skip, and what no part has"
+STEPS, WARMUP = {"zinc": 10, "peptides": 2, "cifar10": 5}, 2
+
+
+def run(names: Iterable[str], quick: bool = False) -> dict[str, Any]:
+    """Every setting by its name."""
+    return {name: _setting(name, quick) for name in names}
+
+
+def _setting(name: str, quick: bool) -> dict[str, Any]:
+    setting = chosen(name, quick)
+    torch.manual_seed(0)
+    graphs = [add_hops(graph, setting.K) for graph in setting.graphs(setting.batch)]
+    model = setting.build()
+    step = training(model, setting.loss)
+    count = 1 if quick else STEPS[name]
+    for _ in range(1 if quick else WARMUP):
+        step(Batch.from_data_list(graphs))
+    with marked(model), profile(activities=[ProfilerActivity.CPU]) as profiler:
+        for _ in range(count):
+            with record_function(MARK + STEP):
+                with record_function(MARK + LOADING):
+                    batch = Batch.from_data_list(graphs)
+                step(batch)
+    spent = by_part(profiler.events() or [])
+    return {
+        "graphs": setting.source,
+        "batch": setting.batch,
+        "step_ms": sum(sum(times) for times in spent.values()) / 1e3 / count,
+        "parts": {
+            part: {"forward_ms": forward / 1e3 / count, "backward_ms": backward / 1e3 / count}
+            for part, (forward, backward) in sorted(spent.items(), key=lambda one: -sum(one[1]))
+        },
+    }
+
+
+@contextmanager
+def marked(model: GRED) -> Iterator[None]:
+    """While it lasts, every part of the model tells the profiler when its forward pass begins and ends."""
+    with ExitStack() as stack:
+        for module, part in _parts(model):
+            before, after = _marks(part)
+            stack.callback(module.register_forward_pre_hook(before).remove)
+            stack.callback(module.register_forward_hook(after).remove)
+        yield
+
+
+def _parts(model: GRED) -> Iterator[tuple[nn.Module, str]]:
+    yield model, MODEL
+    for name, child in model.named_children():
+        if child is not model.layers:
+            yield child, name
+    for layer in model.layers:
+        yield layer, LAYER
+        for name, child in layer.named_children():
+            yield child, f"layer: {name}"
+
+
+def _marks(part: str) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Hooks before and after a module; dropout is called twice in a layer, one after the other."""
+    open_marks: list[record_function] = []
+
+    def before(*_: object) -> None:
+        open_marks.append(record_function(MARK + part))
+        open_marks[-1].__enter__()
+
+    def after(*_: object) -> None:
+        open_marks.pop().__exit__(None, None, None)
+
+    return before, after
+
+
+def by_part(events: Iterable[FunctionEvent]) -> dict[str, list[float]]:
+    """Microseconds of the forward and the backward pass of each part, of which no two overlap.
+
+    Every operation of the backward pass bears the number of the forward operation that it belongs to.
+    """
+    ordered = sorted(events, key=lambda event: event.time_range.start)
+    spent: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    part_of: dict[int, str] = {}
+    for event in ordered:
+        if event.name.startswith(MARK):
+            _charge(spent, event, event.name.removeprefix(MARK), 0)
+        elif event.name.startswith(OPTIMISER):
+            _charge(spent, event, "optimiser", 0)
+        elif event.name.startswith(BACKWARD):
+            _charge(spent, event, part_of.get(event.sequence_nr, "gradients of parameters"), 1)
+        elif event.sequence_nr >= 0 and not _within_backward(event):
+            part_of[event.sequence_nr] = _part(event)  # the last that bears a number made the node of that number
+    return dict(spent)
+
+
+def _charge(spent: dict[str, list[float]], event: FunctionEvent, part: str, direction: int) -> None:
+    """Give the time to the part, and take it from the one around it."""
+    spent[part][direction] += event.time_range.elapsed_us()
+    if around := _part(event):
+        spent[around][0] -= event.time_range.elapsed_us()
+
+
+def _part(event: FunctionEvent) -> str:
+    """The innermost part around an event, or nothing."""
+    parent = event.cpu_parent
+    while parent is not None and not parent.name.startswith(MARK):
+        parent = parent.cpu_parent
+    return "" if parent is None else parent.name.removeprefix(MARK)
+
+
+def _within_backward(event: FunctionEvent) -> bool:
+    parent: FunctionEvent | None = event
+    while parent is not None and not parent.name.startswith(BACKWARD):
+        parent = parent.cpu_parent
+    return parent is not None
+
+
+def table(result: dict[str, Any]) -> Table:
+    """One row a part."""
+    shown = Table(title="a training step by part, ms", title_justify="left", title_style="bold")
+    for column in ("setting", "part", "forward", "backward", "share"):
+        shown.add_column(column, justify="left" if column == "part" else "right")
+    for name, row in result.items():
+        title = f"{name} ({row['graphs']}): {digits(row['step_ms'])}"
+        for part, times in row["parts"].items():
+            forward, backward = times["forward_ms"], times["backward_ms"]
+            share = (forward + backward) / row["step_ms"]
+            shown.add_row(title, part, digits(forward), digits(backward) if backward else "", f"{share:.1%}")
+            title = ""
+        shown.add_section()
+    return shown
