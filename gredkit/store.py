@@ -4,6 +4,7 @@ import errno
 import logging
 import os
 import re
+import shlex
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,11 @@ def existing_store(uri: str) -> str:
 def shown(uri: str) -> str:
     """An address as it may be printed, without a password."""
     return re.sub(r"//[^/@]*@", "//", uri)
+
+
+def open_command(uri: str) -> str:
+    """The command that shows the runs, or the address where they are."""
+    return uri if uri.startswith("http") else f"mlflow ui --backend-store-uri {shlex.quote(uri)}"
 
 
 class StoreError(UserError):

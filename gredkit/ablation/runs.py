@@ -1,10 +1,12 @@
 """What MLflow holds of a study, read: its invocations, their plans, and the runs of its trials."""
 
+import gc
 import json
 import socket
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,14 +69,16 @@ class StudyRuns:
     def search(self, query: str = "") -> list[Any]:
         """The runs of this study, the latest first."""
         runs, token = [], None
-        while True:
-            page = self.client.search_runs(
-                [self.experiment], query, max_results=PAGE, order_by=["attributes.start_time DESC"], page_token=token
-            )
-            runs += page
-            token = page.token
-            if not token:
-                return runs
+        order = ["attributes.start_time DESC"]
+        with _uncollected():
+            while True:
+                page = self.client.search_runs(
+                    [self.experiment], query, max_results=PAGE, order_by=order, page_token=token
+                )
+                runs += page
+                token = page.token
+                if not token:
+                    return runs
 
     def trials(self) -> dict[str, Known]:
         """The runs of this study's trials by their ids; of several of one trial the latest."""
@@ -113,6 +117,18 @@ class StudyRuns:
         return [
             run.info.run_id for run in runs if not {run.info.run_id, run.data.tags.get("mlflow.parentRunId")} & alive
         ]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's search for cycles, which takes a third of the time where MLflow makes a million objects."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def find_experiment(client: Client, study: str) -> str | None:

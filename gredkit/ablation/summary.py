@@ -1,10 +1,8 @@
 """What the user reads when a study has ended."""
 
-import shlex
 from pathlib import Path
 
 from rich.console import Console
-from rich.markdown import Markdown
 
 from gredkit.ablation.invocation import Ended, Options
 from gredkit.ablation.screen import line
@@ -12,6 +10,7 @@ from gredkit.errors import UserError
 from gredkit.reports.reading import read_study
 from gredkit.reports.terminal import show
 from gredkit.reports.write import write_report
+from gredkit.store import open_command
 
 
 def summarise(ended: Ended, options: Options, reports: Path, console: Console) -> None:
@@ -36,8 +35,3 @@ def summarise(ended: Ended, options: Options, reports: Path, console: Console) -
     if ended.interrupted or any(one.state == "interrupted" for one in ended.trials):
         say(f"go on with: {options.command}")
     say(f"MLflow: {open_command(tracker.uri)}")
-
-
-def open_command(uri: str) -> str:
-    """The command that shows the runs, or the address where they are."""
-    return uri if uri.startswith("http") else f"mlflow ui --backend-store-uri {shlex.quote(uri)}"

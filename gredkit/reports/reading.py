@@ -1,14 +1,14 @@
 """Reads a study from MLflow, and only from there."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from gredkit.ablation.runs import Known, StudyRuns
 from gredkit.reports.figures.spectra import wanted
-from gredkit.reports.study import AXIS, CURVES, EIGENVALUES, MEASURED, NOTE, RESULTS, SETTING, StudyData
+from gredkit.reports.study import AXIS, CURVES, EIGENVALUES, IDENTITY, MEASURED, NOTE, RESULTS, SETTING, StudyData
 from gredkit.store import StoreError, shown
 
 HISTORY = {"train_loss": "train/loss", "validation": "validation/score"}
@@ -32,8 +32,8 @@ def read_study(runs: StudyRuns) -> StudyData:
     return StudyData(
         runs.study,
         results,
-        _frame(_curves(runs, results, trained), CURVES),
-        _frame(eigenvalues, EIGENVALUES),
+        _curves(runs, results, trained),
+        pd.DataFrame(list(eigenvalues), columns=list(EIGENVALUES)),
         diameters,
         {path.rpartition("/")[2]: runs.text(invocation.run, path) for path in _files(runs, invocation.run)},
         shown(invocation.tags.get("command", "")),
@@ -41,10 +41,6 @@ def read_study(runs: StudyRuns) -> StudyData:
         found.uri,
         found.experiment,
     )
-
-
-def _frame(rows: Iterable[Row], columns: tuple[str, ...]) -> pd.DataFrame:
-    return pd.DataFrame(list(rows), columns=list(columns))
 
 
 def _results(planned: list[Row], trained: Mapping[str, Known], dead: set[str]) -> pd.DataFrame:
@@ -75,16 +71,21 @@ def _told(known: Known, dead: set[str]) -> Row:
     return row
 
 
-def _curves(runs: StudyRuns, results: pd.DataFrame, trained: Mapping[str, Known]) -> Iterator[Row]:
+def _curves(runs: StudyRuns, results: pd.DataFrame, trained: Mapping[str, Known]) -> pd.DataFrame:
     """Epochs of every trial: from the tag that an ended one has, else from the history that MLflow keeps."""
-    for id, variant, dataset, seed, state in _rows(results, "id", "variant", "dataset", "seed", "state"):
-        known = trained.get(id)
+    columns: dict[str, list[Any]] = {name: [] for name in CURVES}
+    for *trial, state in _rows(results, *IDENTITY, "state"):
+        known = trained.get(trial[0])
         if known is None or HISTORY["validation"] not in known.metrics:
             continue
         told = known.tags.get("curve")
         curve = json.loads(told) if told and state != "running" else _history(runs, known.run)
-        for epoch, loss, validation in zip(curve["epoch"], curve["train_loss"], curve["validation"], strict=False):
-            yield dict(zip(CURVES, (id, variant, dataset, seed, epoch, loss, validation), strict=True))
+        length = min(map(len, curve.values()))  # a history may be read while it grows
+        for name, value in zip(IDENTITY, trial, strict=True):
+            columns[name] += [value] * length
+        for name, values in curve.items():
+            columns[name] += values[:length]
+    return pd.DataFrame(columns)
 
 
 def _history(runs: StudyRuns, run: str) -> dict[str, list[float]]:
@@ -95,7 +96,7 @@ def _history(runs: StudyRuns, run: str) -> dict[str, list[float]]:
 
 def _eigenvalues(runs: StudyRuns, results: pd.DataFrame) -> Iterator[Row]:
     """Of these trials, if their file can be read: a figure of fewer seeds says of how many."""
-    for id, variant, dataset, seed, run in _rows(results, "id", "variant", "dataset", "seed", "run"):
+    for *trial, run in _rows(results, *IDENTITY, "run"):
         try:
             moments = json.loads(runs.text(run, "eigenvalues.json"))
         except StoreError:
@@ -103,8 +104,7 @@ def _eigenvalues(runs: StudyRuns, results: pd.DataFrame) -> Iterator[Row]:
         for moment, layers in moments.items():
             for layer, values in enumerate(layers):
                 for real, imag in zip(values["real"], values["imag"], strict=True):
-                    row = (id, variant, dataset, seed, layer, moment, real, imag)
-                    yield dict(zip(EIGENVALUES, row, strict=True))
+                    yield dict(zip(EIGENVALUES, (*trial, layer, moment, real, imag), strict=True))
 
 
 def _rows(results: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:

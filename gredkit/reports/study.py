@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-TRIAL = ("id", "variant", "dataset", "seed", "role", "tuning", "state", "message")
+IDENTITY = ("id", "variant", "dataset", "seed")
+TRIAL = (*IDENTITY, "role", "tuning", "state", "message")
 PLANNED = ("metric", "larger_is_better", "parameters", "epochs", "K")
 MEASURED = {
     "test": "best/test",
@@ -19,8 +20,8 @@ MEASURED = {
 }
 TOLD = ("started", "ended", "device", "git_commit", "run")
 RESULTS = (*TRIAL, *PLANNED, *MEASURED, *TOLD)
-CURVES = ("id", "variant", "dataset", "seed", "epoch", "train_loss", "validation")
-EIGENVALUES = ("id", "variant", "dataset", "seed", "layer", "moment", "real", "imag")
+CURVES = (*IDENTITY, "epoch", "train_loss", "validation")
+EIGENVALUES = (*IDENTITY, "layer", "moment", "real", "imag")
 AXIS, SETTING, NOTE = "axis:", "setting:", "note:"  # what further columns begin with
 
 

@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 
 from gredkit.errors import UserError
 from gredkit.registry import REPORTS
+from gredkit.reports.page import page
 from gredkit.reports.study import StudyData
 
 PAGE = "index.html"
@@ -20,26 +21,23 @@ def write_report(study: StudyData, folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
-            _generate(study, Path(unfinished))
-            return _publish(Path(unfinished), folder)
+            files = [file for generate in REPORTS.values() for file in generate(study, Path(unfinished))]
+            files.append(Path(unfinished, PAGE))
+            files[-1].write_text(page(study, [file for file in files if file.suffix == ".png"]), encoding="utf-8")
+            return _publish(files, folder)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error.strerror or error}") from error
 
 
-def _generate(study: StudyData, folder: Path) -> None:
-    for generate in REPORTS.values():
-        generate(study, folder)
-
-
-def _publish(unfinished: Path, folder: Path) -> list[Path]:
+def _publish(files: list[Path], folder: Path) -> list[Path]:
     """Move files to where they are looked for."""
-    names = sorted((path.name for path in unfinished.iterdir()), key=lambda name: (name == PAGE, name))
+    names = [file.name for file in files]
     known = folder / WRITTEN
     before = known.read_text().splitlines() if known.is_file() else []
     (folder / PAGE).unlink(missing_ok=True)
     for name in set(before) - set(names):
         (folder / Path(name).name).unlink(missing_ok=True)
     known.write_text("".join(f"{name}\n" for name in names))
-    for name in names:
-        os.replace(unfinished / name, folder / name)
+    for file in files:
+        os.replace(file, folder / file.name)
     return [folder / name for name in names]

@@ -35,6 +35,7 @@ def eigenvalues(
         return message(NONE)
     most = 12 if len(spectra) == 1 else 4 if len(spectra) <= 4 else 2
     grid, columns = _grid([shown_layers(rows, most) for _, rows, _ in spectra])
+    columns = min(columns, len(grid))
     width = ONE_COLUMN if columns < 3 else TWO_COLUMNS
     figure, axes_of = panels(len(grid), width / columns if columns > 1 else 2.7, columns)
     figure.set_size_inches(width, figure.get_figheight() + 0.2)
@@ -47,7 +48,9 @@ def eigenvalues(
             axes.remove()
             continue
         _plane(axes, some)
-        axes.set_title(f"{wrapped(title, 90 // columns, 2)}\nlayer {layer + 1} of {rows['layer'].max() + 1}")
+        axes.set_title(
+            f"{wrapped(title, int(13 * width / columns), 2)}\nlayer {layer + 1} of {rows['layer'].max() + 1}"
+        )
         axes.set_ylabel("Im λ" if first_in_row(axes) else "")
         axes.tick_params(labelleft=first_in_row(axes))
         axes.set_xlabel("Re λ" if i + columns >= len(grid) else "")

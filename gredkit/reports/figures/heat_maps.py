@@ -26,6 +26,13 @@ from gredkit.reports.figures.trials import (
 
 DARK = 0.22  # below this luminance white letters are easier to read than dark ones
 
+MOST = 24  # values of an axis whose cells can be read
+
+
+def fits(results: pd.DataFrame, one: str, other: str) -> bool:
+    """Whether two axes have so few values that a map of them can be read."""
+    return max(len(values(results[column])) for column in (one, other)) <= MOST
+
 
 def heat_maps(results: pd.DataFrame, one: str, other: str) -> Figure:
     """A map a dataset: means in the cells, darker is better, the best framed."""
@@ -57,14 +64,13 @@ def _map(panel: Axes, rows: pd.DataFrame, down: str, across: str) -> None:
     ys, xs = values(rows[down]), values(rows[across])
     means = np.full((len(ys), len(xs)), np.nan)
     texts = np.full(means.shape, "", dtype=object)
-    for i, y in enumerate(ys):
-        for j, x in enumerate(xs):
-            cell = rows[_equal(rows[down], y) & _equal(rows[across], x)]
-            good = scored(cell)
-            if len(good):
-                means[i, j] = mean_and_deviation(good["test"])[0]
-            lost = f"{len(cell) - len(good)}/{len(cell)} lost" if len(good) else without_score(cell).replace(" ", "\n")
-            texts[i, j] = "\n".join(filter(None, [_short(means[i, j]), lost if len(good) < len(cell) else ""]))
+    places = [(ys.index(plain(y)), xs.index(plain(x))) for y, x in zip(rows[down], rows[across], strict=True)]
+    for (i, j), cell in rows.groupby(pd.Series(places, index=rows.index, dtype=object)):
+        good = scored(cell)
+        if len(good):
+            means[i, j] = mean_and_deviation(good["test"])[0]
+        lost = f"{len(cell) - len(good)}/{len(cell)} lost" if len(good) else without_score(cell).replace(" ", "\n")
+        texts[i, j] = "\n".join(filter(None, [_short(means[i, j]), lost if len(good) < len(cell) else ""]))
     larger = larger_is_better(rows)
     colours = sns.color_palette("crest" if larger else "crest_r", as_cmap=True)
     size = 7 if len(xs) <= 5 else 6
@@ -84,11 +90,6 @@ def _map(panel: Axes, rows: pd.DataFrame, down: str, across: str) -> None:
     panel.tick_params(length=0)
     for spine in panel.spines.values():
         spine.set_visible(False)
-
-
-def _equal(column: pd.Series, value: Hashable) -> pd.Series:
-    """Which trials have a value on an axis."""
-    return pd.Series([plain(other) == value for other in column], index=column.index)
 
 
 def _tick(column: str, value: Hashable) -> str:

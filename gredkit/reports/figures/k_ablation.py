@@ -48,7 +48,7 @@ def k_ablation(
         return no_scores(results)
     if column is None:
         return message("this study does not vary K")
-    groups = _groups(results, column)
+    groups = lines_of(results, column)
     known = looks(groups)
     datasets = by(results, "dataset")
     published = reference_looks(references, [name for name, _ in datasets])
@@ -82,7 +82,7 @@ def k_ablation(
     return figure
 
 
-def _groups(results: pd.DataFrame, column: str) -> pd.Series:
+def lines_of(results: pd.DataFrame, column: str) -> pd.Series:
     """Which line a trial belongs to: the values of the axes other than K."""
     others = [name for name in axis_columns(results) if name != column]
     names = [", ".join(written(plain(value)) for value in row) for row in results[others].itertuples(index=False)]

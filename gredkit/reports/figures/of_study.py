@@ -9,10 +9,12 @@ from gredkit.reports.figures.axes import axes, changes_together
 from gredkit.reports.figures.cost import cost
 from gredkit.reports.figures.eigenvalues import eigenvalues as eigenvalue_planes
 from gredkit.reports.figures.flavours import flavours
+from gredkit.reports.figures.heat_maps import fits
 from gredkit.reports.figures.hop_filter import hop_filter
-from gredkit.reports.figures.k_ablation import Diameters, k_ablation
+from gredkit.reports.figures.k_ablation import Diameters, k_ablation, lines_of
 from gredkit.reports.figures.learning_curves import learning_curves
 from gredkit.reports.figures.lines import References
+from gredkit.reports.figures.many import fewer, noted
 from gredkit.reports.figures.trials import axis_columns, compared, k_column, scored
 
 
@@ -29,16 +31,18 @@ def figures_of_study(
     if scored(compare).empty:
         yield "scores", flavours(results)  # says so
         return
+    few, said = fewer(compare, compare["variant"], "variant")
     together = len(columns) == 2 and changes_together(compare, *columns)
     if k in columns and not together:
-        yield "k_ablation", k_ablation(results, diameters, references)
+        some, said_of_lines = fewer(compare, lines_of(compare, k), "line")
+        yield "k_ablation", noted(k_ablation(some, diameters, references), said_of_lines)
     if columns != [k]:
-        yield "flavours", flavours(results, references)
-        if len(columns) == 2:
+        yield "flavours", noted(flavours(few, references), said)
+        if len(columns) == 2 and (together or fits(compare, *columns)):
             yield "axes", axes(results)
     if len(eigenvalues):
         yield "eigenvalues", eigenvalue_planes(results, eigenvalues, diameters)
         yield "hop_filter", hop_filter(results, eigenvalues, diameters)
     if len(curves):
-        yield "learning_curves", learning_curves(results, curves)
-    yield "cost", cost(results)
+        yield "learning_curves", noted(learning_curves(few, curves[curves["id"].isin(few["id"])]), said)
+    yield "cost", noted(cost(few), said)

@@ -1,1 +1,1 @@
-"""What a report consists of: one function a file, `(study, folder)`, which writes its files into the folder."""
+"""What a report consists of: one function a file that is given a study and a folder, and returns what it wrote."""

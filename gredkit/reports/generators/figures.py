@@ -10,14 +10,14 @@ from gredkit.reports.study import StudyData
 
 
 @REPORTS.register("figures")
-def figures(study: StudyData, folder: Path) -> None:
+def figures(study: StudyData, folder: Path) -> list[Path]:
     """Those that answer the study's question, as PNG and PDF."""
     from gredkit.reports.figures.of_study import figures_of_study  # matplotlib is loaded by those who draw
     from gredkit.reports.figures.style import save
 
     published = references(study.results)
-    for name, figure in figures_of_study(study.results, study.curves, study.eigenvalues, study.diameters, published):
-        save(figure, folder, name)
+    chosen = figures_of_study(study.results, study.curves, study.eigenvalues, study.diameters, published)
+    return [path for name, figure in chosen for path in save(figure, folder, name)]
 
 
 def references(results: pd.DataFrame) -> dict[str, list[tuple[str, float]]]:

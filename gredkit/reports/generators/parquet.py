@@ -7,13 +7,15 @@ from gredkit.reports.study import AXIS, StudyData
 
 
 @REPORTS.register("parquet")
-def parquet(study: StudyData, folder: Path) -> None:
+def parquet(study: StudyData, folder: Path) -> list[Path]:
     """results.parquet: one row a trial with all its settings; curves.parquet: one row an epoch."""
     results = study.results.copy()
     for name in results.columns[results.columns.str.startswith(AXIS)]:
         results[name] = _of_one_type(results[name])
-    results.to_parquet(folder / "results.parquet", index=False)
-    study.curves.to_parquet(folder / "curves.parquet", index=False)
+    frames = {"results.parquet": results, "curves.parquet": study.curves}
+    for name, frame in frames.items():
+        frame.to_parquet(folder / name, index=False)
+    return [folder / name for name in frames]
 
 
 def _of_one_type(column: pd.Series) -> pd.Series:

@@ -7,7 +7,7 @@ from gredkit.reports.tables import csv, latex, markdown
 
 
 @REPORTS.register("tables")
-def tables(study: StudyData, folder: Path) -> None:
+def tables(study: StudyData, folder: Path) -> list[Path]:
     """table.md, table.csv and table.tex: a row a variant; comparisons.csv: each variant against the first."""
     label = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in study.name)
     texts = {
@@ -18,3 +18,4 @@ def tables(study: StudyData, folder: Path) -> None:
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]

@@ -1,0 +1,135 @@
+"""The report of a study of many trials: reading it from MLflow, and writing it."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from rich.table import Table
+
+from gredkit.ablation.folder import TrialFolder, write_json
+from gredkit.ablation.plan import Plan
+from gredkit.ablation.runs import StudyRuns
+from gredkit.ablation.sending import send
+from gredkit.ablation.source import Source
+from gredkit.ablation.tracking import Tracker
+from gredkit.ablation.trial import Trial
+from gredkit.reports.reading import read_study
+from gredkit.reports.write import write_report
+
+TRIALS, FEW = (1_000, 3_000, 10_000), (20, 40)
+DATASETS, SEEDS, EPOCHS, SETTINGS = 4, 5, 100, 40  # a study of so many trials has a variant for each 20 of them
+COPIED = ("params", "metrics", "latest_metrics", "tags")  # MLflow's tables with rows of a run, beside the runs
+STATES = 16  # eigenvalues of each of two layers
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Seconds to read and to write the report, for studies of several sizes."""
+    result = {}
+    for count in FEW if quick else TRIALS:
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            uri = f"sqlite:///{folder / 'mlflow.db'}"
+            fill(uri, folder, count)
+            begin = perf_counter()
+            study = read_study(StudyRuns.existing("many", uri))
+            read = perf_counter()
+            files = write_report(study, folder / "report")
+            result[str(count)] = {
+                "variants": int(study.results["variant"].nunique()),
+                "read_seconds": read - begin,
+                "write_seconds": perf_counter() - read,
+                "ms_per_trial": 1000 * (perf_counter() - begin) / count,
+                "files": len(files),
+            }
+    return result
+
+
+def table(result: dict[str, Any]) -> Table:
+    """One row a number of trials."""
+    shown = Table(title="report of a study, seconds", title_justify="left", title_style="bold")
+    for column in ("trials", "variants", "read from MLflow", "write", "together", "ms a trial"):
+        shown.add_column(column, justify="right")
+    for count, row in result.items():
+        read, write = row["read_seconds"], row["write_seconds"]
+        times = (f"{seconds:.1f}" for seconds in (read, write, read + write))
+        shown.add_row(f"{int(count):,}", str(row["variants"]), *times, f"{row['ms_per_trial']:.2f}")
+    return shown
+
+
+def fill(uri: str, folder: Path, count: int) -> None:
+    """A study of finished trials in a new store: one sent as a real one is, the others copies of its rows."""
+    trials = list(_trials(count))
+    tracker = Tracker("many", uri)
+    tracker.begin("python -m gredkit.run --gin many.gin", [], Plan("many", trials[0].source, tuple(trials)))
+    first = TrialFolder(folder / "first")
+    _train(first, trials[0])
+    send(tracker, first)
+    database = sqlite3.connect(uri.removeprefix("sqlite:///"))
+    with database:
+        _copy(database, first.sent()["run"], trials[1:])
+    database.close()
+    tracker.end({"finished": count})
+
+
+def _trials(count: int) -> Iterator[Trial]:
+    """Variants of two axes with every dataset and seed."""
+    source = Source(("many.gin",))
+    for place in range(count):
+        variant, dataset, seed = place // (DATASETS * SEEDS), place // SEEDS % DATASETS, place % SEEDS
+        axes = {"K": 1 + variant % 10, "fit.learning_rate": 0.001 * (1 + variant // 10)}
+        settings = {"fit.epochs": EPOCHS, "K": axes["K"], "encoder": "lru", "seed": seed}
+        settings |= {f"some.setting_{i}": i for i in range(SETTINGS)}
+        yield Trial(
+            "many", ", ".join(f"{name}={value:g}" for name, value in axes.items()), f"data_{dataset}", seed, source,
+            axes=axes, id=f"{place:016x}", settings=settings, parameters=100_000, metric="accuracy", diameters=(9, 12),
+        )  # fmt: skip
+
+
+def _train(folder: TrialFolder, trial: Trial) -> None:
+    """Write down what a trial would."""
+    folder.create(trial)
+    folder.append("started", device="cpu", described={"parameters": "100000", "layers_with_eigenvalues": "2"})
+    angles = np.linspace(0, 6, STATES)
+    layers = [{"real": np.cos(angles).tolist(), "imag": np.sin(angles).tolist()}] * 2
+    write_json(folder.artifacts / "eigenvalues.json", {"start": layers, "end": layers})
+    costs = {"seconds": 1.0, "samples_per_second": 100.0, "peak_mb": 500.0}
+    for epoch in range(EPOCHS):
+        losses = {"train_loss": 1 / (1 + epoch), "validation_loss": 1.0, "learning_rate": 0.001}
+        folder.append("epoch", epoch=epoch, validation=1 - 0.5**epoch, **losses, **costs)
+    final = {"final_epoch": EPOCHS - 1, "final_validation": 0.9, "final_train_loss": 0.1, "seconds": 100.0}
+    folder.append("result", epoch=EPOCHS - 1, validation=0.9, test=0.8, test_loss=0.5, **final)
+    folder.append("ended", state="finished", message="")
+
+
+def _copy(database: sqlite3.Connection, run: str, trials: list[Trial]) -> None:
+    """The rows of a run once more for each trial, with what tells trials apart."""
+    scores = np.random.default_rng(0).normal(0.8, 0.02, len(trials))
+    runs = [uuid4().hex for _ in trials]
+    for name in ("runs", *COPIED):
+        cursor = database.execute(f"SELECT * FROM {name} WHERE run_uuid = ?", (run,))
+        columns = [column[0] for column in cursor.description]
+        rows = [dict(zip(columns, row, strict=True)) for row in cursor]
+        if name == "metrics":  # of a history only the last epoch: a report does not read it
+            rows = [row for row in rows if row["step"] in (0, EPOCHS - 1)]
+        marks = ", ".join("?" * len(columns))
+        database.executemany(
+            f"INSERT INTO {name} VALUES ({marks})",
+            (
+                tuple(_told(row | {"run_uuid": new}, trial, score).values())
+                for new, trial, score in zip(runs, trials, scores, strict=True)
+                for row in rows
+            ),
+        )
+
+
+def _told(row: dict[str, Any], trial: Trial, score: float) -> dict[str, Any]:
+    """A row as it would be for another trial."""
+    told = {"trial_id": trial.id, "variant": trial.variant, "dataset": trial.dataset, "seed": str(trial.seed)}
+    if row.get("key") in told:
+        return row | {"value": told[row["key"]]}
+    return row | {"value": float(score)} if row.get("key") == "best/test" else row
