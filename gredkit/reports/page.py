@@ -74,7 +74,7 @@ def _about(study: StudyData, trials: pd.DataFrame) -> Html:
     parts: list[object] = [f"{several(len(trials), 'trial')}{': ' if states else ''}{states}"]
     if "ended" in trials and trials["ended"].notna().any():
         parts.append(f"last one ended {trials['ended'].max():%Y-%m-%d %H:%M} UTC")
-    if study.commit:
+    if study.commit not in ("", "none"):  # the latter is what a run has that was started outside of git
         parts.append(joined(["commit ", tag("code", study.commit[:12])]))
     if study.command:
         parts.append(tag("code", study.command))

@@ -1,10 +1,13 @@
 """The page of a study has what a reader asks for, whatever became of the trials."""
 
 import base64
+import inspect
 import os
 import re
 import subprocess
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 from html_tree import tree
 from hypothesis import given, settings
@@ -14,6 +17,7 @@ from page_studies import HOSTILE, full_study, hostile_study, large_study, made_s
 
 from gredkit.reports.again import row_command, run_address, trial_command
 from gredkit.reports.captions import CAPTIONS
+from gredkit.reports.figures import of_study
 from gredkit.reports.page import page
 from gredkit.reports.page_tables import MOST
 from gredkit.reports.statistics import comparisons
@@ -83,6 +87,22 @@ def test_nothing_is_loaded(name, tmp_path):
     assert "url(" not in style
     assert "@import" not in style
     assert not list(document.find("iframe"))
+
+
+def test_the_first_lines_say_what_was_run():
+    study = full_study()
+    ended = pd.Timestamp("2026-01-02 03:04:05", tz="UTC")
+    told = [
+        next(read(one).find("p")).text
+        for one in (
+            full_study(),
+            replace(study, results=study.results.assign(ended=[ended, *[pd.NaT] * (len(study.results) - 1)])),
+            full_study(commit="none", command=""),
+        )
+    ]
+    states = "40 trials: 31 finished, 2 diverged, 6 failed, 1 missing"
+    code = f"commit 0123abcd0123 · {study.command}"
+    assert told == [f"{states} · {code}", f"{states} · last one ended 2026-01-02 03:04 UTC · {code}", states]
 
 
 def test_results_have_the_numbers_of_the_summary_to_sort_by():
@@ -233,6 +253,11 @@ def test_a_figure_has_its_picture_its_caption_and_a_pdf(name, tmp_path):
     assert title in image["alt"]
     assert f"{title}. {text}" in next(figure.find("figcaption")).text
     assert next(figure.find("a"))["href"] == f"{name}.pdf".replace(" ", "%20")
+
+
+def test_every_figure_of_a_study_has_a_caption():
+    named = re.findall(r'yield "(\w+)"', inspect.getsource(of_study))
+    assert set(named) == set(CAPTIONS)
 
 
 def test_ten_thousand_trials_fit():
