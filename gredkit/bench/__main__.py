@@ -24,6 +24,7 @@ BENCHMARKS = {  # each is a module of this folder, with `run(quick)` and `table(
     "training": "a step, against the dense oracle and GPS: less than 10 minutes on 2 cores",
     "growth": "time and memory of a step by hops and by nodes",
     "startup": "imports, and from the start of a trial to its first step",
+    "report": "the report of a study of many trials",
 }
 
 

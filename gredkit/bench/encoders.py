@@ -20,6 +20,8 @@ BATCHES = ("zinc", "peptides")
 KERNELS: dict[str, Callable[[int, int], nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 REPEATS = 5
 
+Kernel = Callable[[int, list[Tensor]], Callable[[], object]]  # its forward and backward pass over sequences
+
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Every encoder on every batch: it and the kernel in turns, then the three modes of the LRU."""
@@ -32,9 +34,11 @@ def _batch(setting: Setting, repeats: int) -> dict[str, Any]:
     hops = HopIndex.of(batch).with_empty_hops  # what a layer's encoder reads
     z = torch.randn(hops.num_sets + 1, setting.dim, requires_grad=True)
     sequences = [z.detach()[sets].flip(0) for sets in hops.seq_set.split(hops.seq_length.tolist())]
+    kernels: dict[str, Kernel] = {name: partial(_recurrent, name) for name in KERNELS}
+    kernels["attention"] = _attention
     rows = {
-        name: _race(ENCODERS[name](setting.dim), z, hops, make(setting.dim, sequences), repeats)
-        for name, make in {**{name: partial(_recurrent, name) for name in KERNELS}, "attention": _attention}.items()
+        name: _race(ENCODERS[name](setting.dim), z, hops, kernel(setting.dim, sequences), repeats)
+        for name, kernel in kernels.items()
     }
     ways = {mode: _reading(LRU(setting.dim, setting.state_dim, mode=mode), z, hops) for mode in MODES}
     timings = interleave(ways, repeats)

@@ -70,5 +70,5 @@ def _curves(axes: Axes, growth: Mapping[str, Any], key: str, label: str) -> None
         axes.plot(work, [cost[-1] * w / work[-1] for w in work], color=QUIET, linewidth=0.6, linestyle=":", zorder=1)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("members of hop sets + rows of sequences (dotted: linear)")
+    axes.set_xlabel("members + rows (dotted: linear)")
     axes.set_ylabel(label)

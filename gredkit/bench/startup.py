@@ -109,7 +109,8 @@ def _first_step(folder: Path, how: str) -> float:
         forkserver.ensure_running()
     ours, theirs = context.Pipe()
     begin = time.time()  # one clock for both processes
-    process = context.Process(target=_until_first_step, args=(folder, theirs, os.environ["GREDKIT_CACHE"]))
+    arguments = (folder, theirs, os.environ["GREDKIT_CACHE"])
+    process = context.Process(target=_until_first_step, args=arguments)  # type: ignore[attr-defined]
     process.start()
     theirs.close()
     ended = ours.recv()

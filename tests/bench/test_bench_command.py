@@ -6,10 +6,11 @@ import math
 import pytest
 from commands import fails_with_a_sentence, run
 
+from gredkit.bench.__main__ import BENCHMARKS
 from gredkit.bench.graphs import molecules
 from gredkit.bench.hops import usual_way
-from gredkit.bench.measure import Timing, digits, interleave
 from gredkit.bench.oracle import dense_batch
+from gredkit.bench.training import CONTESTANTS
 from gredkit.nn.segments import backends
 
 
@@ -20,20 +21,36 @@ def numbers(value):
     return [value] if isinstance(value, int | float) else []
 
 
-def test_all_benchmarks_and_the_file_they_write(tmp_path):
-    result = run("-m", "gredkit.bench", "--quick", "--json", str(tmp_path / "bench.json"))
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """All benchmarks, tried once: what was printed, the numbers, and the folder of the files."""
+    folder = tmp_path_factory.mktemp("bench")
+    options = ("--quick", "--json", str(folder / "bench.json"), "--picture", str(folder / "bench.png"))
+    result = run("-m", "gredkit.bench", *options)
     assert result.returncode == 0, result.stderr
-    for title in ("hop index", "sets of one layer", "training step"):
-        assert title in result.stdout
+    return result.stdout, json.loads((folder / "bench.json").read_text()), folder
 
-    found = json.loads((tmp_path / "bench.json").read_text())
-    assert list(found) == ["environment", "hops", "segments", "collate", "memory", "training"]
-    assert all(math.isfinite(n) and n >= 0 for n in numbers(found))
-    assert found["environment"]["cpus"] >= 1
-    assert found["environment"]["threads"] == 1  # what the test asks for
-    assert len(found["environment"]["load_average"]) == 3
-    assert {"torch", "torch-geometric", "scipy"} <= set(found["environment"]["packages"])
 
+def test_all_benchmarks_are_run_and_shown(everything):
+    printed, found, _ = everything
+    assert list(found) == ["environment", *BENCHMARKS]
+    for title in ("hop index", "sets of one layer", "training step", "an encoder", "growth", "until a trial learns"):
+        assert title in printed
+    without_exponents = {name: part for name, part in found.items() if name != "growth"}
+    assert all(math.isfinite(n) and n >= 0 for n in numbers(without_exponents))
+    assert all(map(math.isfinite, numbers(found["growth"])))
+
+
+def test_the_machine_is_described(everything):
+    environment = everything[1]["environment"]
+    assert environment["cpus"] >= 1
+    assert environment["threads"] == 1  # what the test asks for
+    assert len(environment["load_average"]) == 3
+    assert {"torch", "torch-geometric", "scipy"} <= set(environment["packages"])
+
+
+def test_hops_and_segments(everything):
+    _, found, _ = everything
     assert list(found["hops"]) == ["24", "150", "444"]
     for row in found["hops"].values():
         ours, usual = (row["contestants"][name]["ms_per_graph"] for name in ("gredkit", "usual"))
@@ -41,50 +58,88 @@ def test_all_benchmarks_and_the_file_they_write(tmp_path):
     for batch in ("peptides", "cifar10"):
         for reduce in ("sum", "mean", "max"):
             assert set(found["segments"][batch][reduce]) == set(backends())
-    assert list(found["training"]) == ["zinc", "peptides", "cifar10"]
-    for row in found["training"].values():
-        ours, dense = (row["contestants"][name]["ms_per_graph"] for name in ("gredkit", "oracle"))
-        assert row["speedup_vs_oracle"] == pytest.approx(dense / ours)
 
 
-def test_one_benchmark_alone():
-    result = run("-m", "gredkit.bench", "hops", "--quick")
+@pytest.mark.parametrize("setting", ["zinc", "peptides", "cifar10"])
+def test_ratios_of_training_are_those_of_its_contestants(everything, setting):
+    row = everything[1]["training"][setting]
+    assert list(row["contestants"]) == list(CONTESTANTS)
+    assert row["graphs"] == "synthetic"
+    ms, mb = ({name: one[key] for name, one in row["contestants"].items()} for key in ("ms_per_graph", "peak_mb"))
+    assert row["speedup_vs_oracle"] == pytest.approx(ms["oracle"] / ms["gredkit"])
+    assert row["speedup_vs_gps"] == pytest.approx(ms["gps"] / ms["gredkit"])
+    assert row["evaluation_speedup"] == pytest.approx(ms["gredkit"] / ms["gredkit evaluating"])
+    batch = {name: one["batch"] for name, one in row["contestants"].items()}
+    ours, dense = (mb[name] / batch[name] for name in ("gredkit", "oracle"))
+    assert row["memory_vs_oracle"] == pytest.approx(ours / dense)
+
+
+def test_encoders_against_kernels(everything):
+    for row in everything[1]["encoders"].values():
+        assert list(row["encoders"]) == ["rnn", "lstm", "gru", "attention"]
+        for one in row["encoders"].values():
+            ours, kernel = (one["contestants"][name]["ms"] for name in ("gredkit", "kernel"))
+            assert one["time_vs_kernel"] == pytest.approx(ours / kernel)
+        assert list(row["lru"]) == ["kernel", "scan", "loop"]
+
+
+def test_growth_and_startup(everything):
+    _, found, _ = everything
+    for curve in (found["growth"]["hops"], found["growth"]["nodes"]):
+        work = [point["members"] + point["rows"] for point in curve["points"].values()]
+        assert work == sorted(work)
+        assert len(work) > 1
+    assert found["growth"]["large_graph"]["process_peak_gb"] > 0.1  # importing torch takes as much
+    assert "numpy" in found["startup"]["packages_ms"]
+    for row in found["startup"]["first_step"].values():
+        assert set(row) == {"forked", "fresh"}
+
+
+def test_the_picture_comes_as_png_and_pdf(everything):
+    folder = everything[2]
+    assert (folder / "bench.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "bench.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_profile_by_part(tmp_path):
+    result = run("-m", "gredkit.bench", "--profile", "zinc", "cifar10", "--quick", "--json", str(tmp_path / "p.json"))
     assert result.returncode == 0, result.stderr
-    assert "hop index" in result.stdout
-    assert "training" not in result.stdout
+    assert "a training step by part" in result.stdout
+    found = json.loads((tmp_path / "p.json").read_text())["profile"]
+    assert list(found) == ["zinc", "cifar10"]
+    for row in found.values():
+        assert {"optimiser", "loading", "features", "head"} <= set(row["parts"])
+        assert row["step_ms"] == pytest.approx(sum(numbers(row["parts"])))
 
 
-def test_an_unknown_name_is_refused():
-    result = run("-m", "gredkit.bench", "hops", "trainings")
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["hops", "trainings"], f"unknown benchmark 'trainings': choose from {', '.join(BENCHMARKS)}"),
+        (["--profile", "hops"], "unknown setting 'hops': choose from zinc, peptides, cifar10"),
+    ],
+)
+def test_an_unknown_name_is_refused(names, sentence):
+    result = run("-m", "gredkit.bench", *names)
     assert result.returncode == 2
-    assert "unknown benchmark 'trainings': choose from hops, segments, collate, memory, training" in result.stderr
+    assert sentence in result.stderr
     assert "Traceback" not in result.stderr
     assert result.stdout == ""  # nothing was measured before
 
 
-def test_a_folder_that_is_not_there_is_named_before_anything_is_measured(tmp_path):
-    result = run("-m", "gredkit.bench", "hops", "--json", str(tmp_path / "nowhere" / "bench.json"))
-    assert "nowhere" in fails_with_a_sentence(result)
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (["--json", "nowhere/bench.json"], "nowhere"),
+        (["--picture", "nowhere/bench.png"], "nowhere"),
+        (["--picture", "bench.jpg"], "PNG"),
+        (["--picture", "bench.png"], "training and growth"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_anything_is_measured(tmp_path, options, word):
+    result = run("-m", "gredkit.bench", "hops", *options, cwd=tmp_path)
+    assert word in fails_with_a_sentence(result)
     assert result.stdout == ""
-
-
-def test_contestants_take_turns_after_a_warm_up():
-    calls: list[str] = []
-    timings = interleave({name: lambda name=name: calls.append(name) for name in "ab"}, repeats=3, warmup=2)
-    assert {name: len(timing.seconds) for name, timing in timings.items()} == {"a": 3, "b": 3}
-    assert len(calls) == 10
-    rounds = [calls[i : i + 2] for i in range(0, 10, 2)]
-    assert all(sorted(pair) == ["a", "b"] for pair in rounds)
-    assert rounds[0] == rounds[2] == rounds[4] != rounds[1] == rounds[3]
-
-
-def test_median_and_quartiles():
-    timing = Timing((5.0, 1.0, 2.0, 3.0, 100.0))
-    assert timing.median == 3.0
-    assert timing.quartiles == (2.0, 5.0)
-    assert timing.per(2).median == 1.5
-    assert Timing((4.0,)).quartiles == (4.0, 4.0)
-    assert [digits(x) for x in (0.01234, 1.0, 12.345, 123.4, 1234.5)] == ["0.0123", "1.00", "12.3", "123", "1234"]
 
 
 def test_the_usual_way_gives_the_masks_of_the_oracle():
