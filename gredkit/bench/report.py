@@ -22,7 +22,7 @@ from gredkit.reports.reading import read_study
 from gredkit.reports.write import write_report
 
 TRIALS, FEW = (1_000, 3_000, 10_000), (20, 40)
-DATASETS, SEEDS, EPOCHS, SETTINGS = 4, 5, 100, 40  # a study of so many trials has a variant for each 20 of them
+DATASETS, SEEDS, EPOCHS, SETTINGS = 2, 10, 100, 40  # a study of so many trials has a variant for each 20 of them
 COPIED = ("params", "metrics", "latest_metrics", "tags")  # MLflow's tables with rows of a run, beside the runs
 STATES = 16  # eigenvalues of each of two layers
 

@@ -50,7 +50,12 @@ class Paired:
 def paired(scores: np.ndarray, others: np.ndarray, larger_is_better: bool = True) -> Paired:
     """Compare two rows of scores, a column a seed, over the seeds that have both."""
     both = np.isfinite(scores) & np.isfinite(others)
-    scores, others = scores[both], others[both]
+    return _paired(tuple(scores[both].tolist()), tuple(others[both].tolist()), larger_is_better)
+
+
+@functools.lru_cache(maxsize=100_000)  # each table and the page ask again for the same comparisons
+def _paired(ours: tuple[float, ...], theirs: tuple[float, ...], larger_is_better: bool) -> Paired:
+    scores, others = np.array(ours), np.array(theirs)
     n = len(scores)
     if not n:
         return Paired(0, 0, 0, 0)

@@ -31,6 +31,7 @@ def sentences(results: pd.DataFrame, comparisons: pd.DataFrame) -> list[str]:
         *(_lead(row) for row in leading.to_dict("records")),
         *(_difference(row) for row in comparisons.to_dict("records")),
         *_not_finished(states),
+        *_tuning(results),
         *_published(results, leading),
         *_caveats(comparisons),
     ]
@@ -94,6 +95,14 @@ def _not_finished(states: pd.DataFrame) -> Iterator[str]:
         for state in unfinished(states):
             if row[state]:
                 yield f"{row[state]} of {trials} {TOLD.get(state, (state, state))[row[state] > 1]}."
+
+
+def _tuning(results: pd.DataFrame) -> Iterator[str]:
+    """Trials that are not compared, counted all the same."""
+    states = results["state"][results["role"] == "tune"].value_counts(sort=False)
+    if len(states):
+        counted = ", ".join(f"{count} {state}" for state, count in states.items())
+        yield f"{several(int(states.sum()), 'trial')} served only to choose hyper-parameters: {counted}."
 
 
 def _published(results: pd.DataFrame, leading: pd.DataFrame) -> Iterator[str]:

@@ -7,19 +7,20 @@ from gredkit.reports.figures.style import QUIET, SMALL, themed
 from gredkit.reports.figures.trials import compared, larger_is_better, scored
 
 MOST = 24  # variants that a figure can hold apart
+LINES = 8  # lines through points, with bands
 
 
-def fewer(results: pd.DataFrame, names: pd.Series, what: str) -> tuple[pd.DataFrame, str]:
+def fewer(results: pd.DataFrame, names: pd.Series, what: str, most: int = MOST) -> tuple[pd.DataFrame, str]:
     """All trials, or those of the first and of the best names, and a sentence about the others.
 
     The best have the best ranks of means over the datasets; one without a score is last there.
     """
     known = list(dict.fromkeys(names))
-    if len(known) <= MOST:
+    if len(known) <= most:
         return results, ""
     by_rank = _ranks(compared(results), names).reindex(known).sort_values(kind="stable", na_position="last")
-    shown = {known[0], *[name for name in by_rank.index if name != known[0]][: MOST - 1]}
-    said = f"Shown are the first {what} and the best {MOST - 1} of {len(known):,}; table.csv has all."
+    shown = {known[0], *[name for name in by_rank.index if name != known[0]][: most - 1]}
+    said = f"Shown are the first {what} and the best {most - 1} of {len(known):,}; table.csv has all."
     return results[names.isin(shown)], said
 
 

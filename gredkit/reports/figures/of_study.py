@@ -14,7 +14,7 @@ from gredkit.reports.figures.hop_filter import hop_filter
 from gredkit.reports.figures.k_ablation import Diameters, k_ablation, lines_of
 from gredkit.reports.figures.learning_curves import learning_curves
 from gredkit.reports.figures.lines import References
-from gredkit.reports.figures.many import fewer, noted
+from gredkit.reports.figures.many import LINES, fewer, noted
 from gredkit.reports.figures.trials import axis_columns, compared, k_column, scored
 
 
@@ -34,7 +34,7 @@ def figures_of_study(
     few, said = fewer(compare, compare["variant"], "variant")
     together = len(columns) == 2 and changes_together(compare, *columns)
     if k in columns and not together:
-        some, said_of_lines = fewer(compare, lines_of(compare, k), "line")
+        some, said_of_lines = fewer(compare, lines_of(compare, k), "line", LINES)
         yield "k_ablation", noted(k_ablation(some, diameters, references), said_of_lines)
     if columns != [k]:
         yield "flavours", noted(flavours(few, references), said)
