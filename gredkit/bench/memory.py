@@ -12,8 +12,8 @@ from torch_geometric.loader import DataLoader
 
 from gredkit.bench.graphs import peptides
 from gredkit.bench.peak import apart, peak
+from gredkit.bench.settings import SETTINGS
 from gredkit.data.cache import prepare
-from gredkit.data.root import data_root
 from gredkit.registry import DATASETS
 
 K, BATCH, GRAPHS = 40, 32, 15535
@@ -21,7 +21,7 @@ K, BATCH, GRAPHS = 40, 32, 15535
 
 def run(quick: bool = False) -> dict[str, Any]:
     """Each step in a process of its own, so that its peak is its own."""
-    real = (data_root() / "peptides-func" / "raw").is_dir() and not quick
+    real = SETTINGS["peptides"].is_real and not quick
     count = 8 if quick else GRAPHS
     with TemporaryDirectory() as folder:
         steps = {

@@ -1,5 +1,6 @@
 """Where the time of a training step goes, by part of the model."""
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,6 +26,7 @@ STEPS, WARMUP = {"zinc": 10, "peptides": 2, "cifar10": 5}, 2
 
 def run(names: Iterable[str], quick: bool = False) -> dict[str, Any]:
     """Every setting by its name."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler prints when it starts and stops
     return {name: _setting(name, quick) for name in names}
 
 
