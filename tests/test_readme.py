@@ -48,7 +48,7 @@ def test_a_users_own_encoder_is_listed_and_trained(tmp_path):
 
 def test_the_commands_about_studies(tmp_path):
     plan, smoke, single = commands("when the suite is added")
-    for command, said in ((plan, "12 trials, about"), (smoke, "| 2 |"), (single, "| 3 |")):
+    for command, said in ((plan, "12 trials, about"), (smoke, "over 2 seeds."), (single, "over 3 seeds.")):
         smaller = [] if command is single else TINY
         result = run(*command, *smaller, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
@@ -72,7 +72,7 @@ def test_your_own_graphs_from_the_file_to_predictions(tmp_path, name):
     marker = "and as `my_dataset.gin`" if name == "my_dataset" else f"Save as `{name}.gin`"
     (tmp_path / f"{name}.gin").write_text(block(marker, ""))
     describing, training = commands(marker)
-    for command, said in ((describing, "distinct hop sets"), (training, "| 2 |")):
+    for command, said in ((describing, "distinct hop sets"), (training, "over 2 seeds")):
         result = run(*command, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
         assert said in result.stdout

@@ -38,10 +38,10 @@ def test_a_duplicate_raises_and_names_the_first_owner(colours):
 def test_the_names_of_gredkit_come_first(tmp_path):
     """Even where nothing has asked for them yet: the one to blame is the later one."""
     (tmp_path / "mine.py").write_text(
-        "from gredkit.registry import REPORTS\n@REPORTS.register('table')\ndef mine(): ...\n"
+        "from gredkit.registry import REPORTS\n@REPORTS.register('tables')\ndef mine(): ...\n"
     )
     line = fails_with_a_sentence(run("-m", "gredkit.components", "--import", "mine", cwd=tmp_path))
-    assert "report 'table' of mine.mine is already registered by gredkit.reports.table.table" in line
+    assert "report 'tables' of mine.mine is already registered by gredkit.reports.generators.tables.tables" in line
 
 
 def test_a_cell_of_a_notebook_can_be_run_again(colours):

@@ -26,7 +26,7 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     events, place = folder.events(sent.get("place", 0))
     if not events:
         return bool(sent.get("done"))
-    run = sent.get("run") or _create(tracker, folder)
+    run = sent.get("run") or _create(tracker, folder, events[0]["time"])
     lifecycle = [event for event in events if event["event"] in ("started", "ended")]
     for event in lifecycle:
         if event["event"] == "started":
@@ -53,7 +53,7 @@ def send_anew(tracker: Tracker, folder: TrialFolder) -> bool:
     return send(tracker, folder)
 
 
-def _create(tracker: Tracker, folder: TrialFolder) -> str:
+def _create(tracker: Tracker, folder: TrialFolder, started: int) -> str:
     """The run of a trial, with the tags by which MLflow's views select and group."""
     trial = folder.trial()
     tags = {
@@ -74,7 +74,7 @@ def _create(tracker: Tracker, folder: TrialFolder) -> str:
     }
     tags = {name: value[:LONGEST] for name, value in tags.items() if value}
     name = f"{trial.variant} · {trial.dataset} · seed {trial.seed}"
-    run = tracker.client.create_run(tracker.experiment, tags=tags, run_name=name).info.run_id
+    run = tracker.client.create_run(tracker.experiment, started, tags, name).info.run_id
     folder.mark_sent(run=run, store=tracker.uri)
     return run
 

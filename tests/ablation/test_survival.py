@@ -29,7 +29,7 @@ def test_every_trial_is_trained_tracked_and_in_the_table(undisturbed):
     assert len(trials) == TRIALS
     assert {known.state for known in trials.values()} == {"finished"}
     table = (undisturbed.folder / "reports/tiny/table.md").read_text().splitlines()
-    assert len(table) == 2 + TRIALS // 2
+    assert sum(line.startswith("|") for line in table) == 2 + TRIALS // 2
     assert not list(undisturbed.folder.glob(".gredkit/*/*/trial.json"))  # nothing is left to do
     assert undisturbed.statuses() == {"FINISHED"}
 
@@ -254,8 +254,8 @@ def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
     files = {file.path for file in study.tracker().client.list_artifacts(broken.run)}
     assert "error.txt" in files
     table = (tmp_path / "reports/tiny/table.md").read_text()
-    assert "0, 2 failed" in table
-    assert "0, 2 diverged" in table
+    assert "- (2 failed)" in table
+    assert "- (2 diverged)" in table
 
     again = study.run("--import", "raising")
     assert again.returncode == 1
