@@ -1,8 +1,8 @@
 """How time and memory of a training step grow with hops and with nodes: in step with members and rows, it should be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -13,35 +13,42 @@ from torch_geometric.data import Batch, Data
 
 from gredkit import add_hops
 from gredkit.bench.graphs import ATOMS, BONDS, molecules, peptides
-from gredkit.bench.measure import digits
-from gredkit.bench.peak import apart, forget_peak, in_use, peak
+from gredkit.bench.measure import digits, interleave, milliseconds, show
+from gredkit.bench.peak import apart, in_use, peak
 from gredkit.bench.settings import SETTINGS, Setting
 from gredkit.bench.training import training
 
 HOPS, PEPTIDES = (1, 2, 4, 8, 15, 30, 60), 16
 NODES, MOLECULES, MOLECULES_K = (50, 100, 200, 500, 1000, 2000, 5000), 4, 8
 LARGE_NODES, LARGE_EDGES, LARGE_K = 20_000, 100_000, 3
-LAYERS, REPEATS = 4, 3
+LAYERS, REPEATS = 4, 5
+
+Case = Callable[[], tuple[Setting, Batch]]  # which model, on what
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Every point of both curves and the large graph, each in a process of its own."""
+    """The points of a curve in turns; their memory, and the large graph, each in a process of its own."""
     hops, nodes, shrink = (HOPS[:2], NODES[:2], 100) if quick else (HOPS, NODES, 1)
-    large = apart(_large, LARGE_NODES // shrink, LARGE_EDGES // shrink)
+    repeats = 1 if quick else REPEATS
+    large = (LARGE_NODES // shrink, LARGE_EDGES // shrink)
     return {
-        "hops": _curve([(K, apart(_hops, K, 2 if quick else PEPTIDES)) for K in hops]),
-        "nodes": _curve([(count, apart(_nodes, count)) for count in nodes]),
-        "large_graph": {"nodes": LARGE_NODES // shrink, "edges": LARGE_EDGES // shrink, "K": LARGE_K, **large},
+        "hops": _curve({K: partial(_hops, K, 2 if quick else PEPTIDES) for K in hops}, repeats),
+        "nodes": _curve({count: partial(_nodes, count) for count in nodes}, repeats),
+        "large_graph": {"nodes": large[0], "edges": large[1], "K": LARGE_K, **apart(_alone, partial(_large, *large))},
     }
 
 
-def _curve(points: Sequence[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+def _curve(cases: Mapping[int, Case], repeats: int) -> dict[str, Any]:
     """The points, and the exponents with which time and memory grow; 1 is linear."""
-    work = [point["members"] + point["rows"] for _, point in points]
+    points = {str(value): apart(_alone, case) for value, case in cases.items()}
+    timings = interleave({str(value): _step(*case()) for value, case in cases.items()}, repeats)
+    for value, timing in timings.items():
+        points[value] |= milliseconds(timing)
+    work = [point["members"] + point["rows"] for point in points.values()]
     return {
-        "time_exponent": exponent(work, [point["ms"] for _, point in points]),
-        "memory_exponent": exponent(work, [point["peak_mb"] for _, point in points]),
-        "points": {str(value): point for value, point in points},
+        "time_exponent": exponent(work, [point["ms"] for point in points.values()]),
+        "memory_exponent": exponent(work, [point["peak_mb"] for point in points.values()]),
+        "points": points,
     }
 
 
@@ -54,17 +61,24 @@ def exponent(work: Sequence[float], cost: Sequence[float]) -> float:
     return float(np.polyfit(np.log(work[-half - 1 :]), np.log(cost[-half - 1 :]), 1)[0])
 
 
-def _hops(K: int, count: int) -> dict[str, Any]:
-    return _measured(replace(SETTINGS["peptides"], K=K, layers=LAYERS), peptides(count))
+def _hops(K: int, count: int) -> tuple[Setting, Batch]:
+    return _indexed(replace(SETTINGS["peptides"], K=K, layers=LAYERS), peptides(count))
 
 
-def _nodes(nodes: int) -> dict[str, Any]:
-    setting = replace(SETTINGS["zinc"], K=MOLECULES_K, layers=LAYERS)
-    return _measured(setting, molecules(nodes, MOLECULES))
+def _nodes(nodes: int) -> tuple[Setting, Batch]:
+    return _indexed(replace(SETTINGS["zinc"], K=MOLECULES_K, layers=LAYERS), molecules(nodes, MOLECULES))
 
 
-def _large(nodes: int, edges: int) -> dict[str, Any]:
-    return _measured(replace(SETTINGS["zinc"], K=LARGE_K, layers=LAYERS), [random_graph(nodes, edges)])
+def _large(nodes: int, edges: int) -> tuple[Setting, Batch]:
+    return _indexed(replace(SETTINGS["zinc"], K=LARGE_K, layers=LAYERS), [random_graph(nodes, edges)])
+
+
+def _indexed(setting: Setting, graphs: Sequence[Data]) -> tuple[Setting, Batch]:
+    return setting, Batch.from_data_list([add_hops(graph, setting.K) for graph in graphs])
+
+
+def _step(setting: Setting, batch: Batch) -> Callable[[], None]:
+    return partial(training(setting.build(), setting.loss), batch)
 
 
 def random_graph(nodes: int, edges: int) -> Data:
@@ -79,27 +93,20 @@ def random_graph(nodes: int, edges: int) -> Data:
     )
 
 
-def _measured(setting: Setting, graphs: Sequence[Data]) -> dict[str, Any]:
-    """Time and peak of a step, with what there is to be done in it."""
-    batch = Batch.from_data_list([add_hops(graph, setting.K) for graph in graphs])
-    step = training(setting.build(), setting.loss)
+def _alone(case: Case) -> dict[str, Any]:
+    """The peak of two steps, the time of the second, and how much there is to be done in one."""
+    setting, batch = case()
+    step = _step(setting, batch)
     before = in_use()
-    step(batch)
-    forget_peak()
-    times = []
-    for _ in range(REPEATS):
-        begin = perf_counter()
-        step(batch)
-        times.append(perf_counter() - begin)
-    members, rows = batch.hop_set_member.numel(), batch.hop_seq_set.numel()
-    ms = 1e3 * median(times)
+    step()
+    begin = perf_counter()
+    step()
     return {
-        "ms": ms,
+        "ms": 1e3 * (perf_counter() - begin),
         "peak_mb": (peak() - before) / 1e6,
         "process_peak_gb": peak() / 1e9,
-        "members": members,
-        "rows": rows,
-        "us_per_member_and_row": 1e3 * ms / (members + rows),
+        "members": batch.hop_set_member.numel(),
+        "rows": batch.hop_seq_set.numel(),
     }
 
 
@@ -115,8 +122,9 @@ def table(result: dict[str, Any]) -> Table:
     named[f"{large['nodes']:,} nodes, {large['edges']:,} edges, K = {large['K']}"] = large
     for name, point in named.items():
         counts = [f"{point[key]:,}" for key in ("members", "rows")]
-        costs = [digits(point[key]) for key in ("ms", "us_per_member_and_row", "peak_mb", "process_peak_gb")]
-        shown.add_row(name, *counts, *costs)
+        ratio = digits(1e3 * point["ms"] / (point["members"] + point["rows"]))
+        time = show(point) if "quartiles" in point else digits(point["ms"])
+        shown.add_row(name, *counts, time, ratio, digits(point["peak_mb"]), digits(point["process_peak_gb"]))
     return shown
 
 
