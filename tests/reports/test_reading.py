@@ -57,13 +57,13 @@ def test_no_password_is_shown(finished):
 
 def test_trials_without_a_score_have_their_state_and_what_was_planned(tmp_path):
     study = TrackedStudy(tmp_path)
-    fates = [*FATES, "running", "missing", 0.5]
+    fates: list[float | str] = [*FATES, "running", "missing", 0.5]
     end = {trial.id: fate for trial, fate in zip(study.plan.trials, fates, strict=True)}
     study.tell(lambda trial: end[trial.id])
     results = study.read().results.set_index("id")
     for id, fate in end.items():
         assert results.loc[id, "state"] == ("finished" if fate == 0.5 else fate)
-        assert results.loc[id, "message"] == FATES.get(fate, "")
+        assert results.loc[id, "message"] == FATES.get(str(fate), "")
     assert results[["axis:variant.encoder", "epochs", "parameters", "metric"]].notna().all(axis=None)
     assert results["test"].notna().sum() == 1
     lengths = study.read().curves.groupby("id").size()
