@@ -5,6 +5,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from gredkit.errors import UserError
+from gredkit.kernels.ops import can_fuse, gate, set_mlp
 from gredkit.nn.dense import GELU, Dense
 from gredkit.nn.hop_index import HopIndex
 from gredkit.registry import AGGREGATORS, ENCODERS
@@ -74,10 +75,30 @@ class GREDLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
-        x = self.mlp(self.aggregator(h, hops))
+        z, x = self.rows(self.aggregator(h, hops), hops)
         sequences = hops.with_empty_hops if self.empty_hops == "constant" else hops
-        y = self.dropout(self.gelu(self.encoder(self.norm(x), sequences)))
-        return self.dropout(self.glu(y)) + hops.targets.sum(x)
+        return self.gated(self.encoder(z, sequences), x)
+
+    def rows(self, a: Tensor, hops: HopIndex) -> tuple[Tensor, Tensor]:
+        """z of every set, and x of every node's own. Shape: a [sets + 1, dim] -> [sets + 1, dim], [nodes, dim]"""
+        up, down = self.mlp.up, self.mlp.down
+        weights = (*_affine(self.mlp.norm), *_affine(up), *_affine(down), *_affine(self.norm))
+        if can_fuse(a, up.weight):
+            return set_mlp(a, hops.targets.columns, hops.target_of, weights, self.gelu.approximate, EPS)
+        x = self.mlp(a)
+        return self.norm(x), hops.targets.sum(x)
+
+    def gated(self, y: Tensor, x: Tensor) -> Tensor:
+        """What becomes of what was read. Shape: [nodes, dim], [nodes, dim] -> [nodes, dim]"""
+        value = _affine(self.glu.value) if isinstance(self.glu.value, Dense) else ()
+        weights = (*value, *_affine(self.glu.gate))
+        if can_fuse(y, self.glu.gate.weight):
+            return gate(y, x, weights, self.gelu.approximate, self.dropout.p if self.training else 0.0)
+        return self.dropout(self.glu(self.dropout(self.gelu(y)))) + x
 
     def extra_repr(self) -> str:
         return f"empty_hops={self.empty_hops!r}"
+
+
+def _affine(module: nn.Module) -> tuple[Tensor, Tensor]:
+    return module.weight, module.bias  # type: ignore[return-value]

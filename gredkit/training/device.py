@@ -1,13 +1,15 @@
 """Where a model runs, in which precision, and how much memory that takes."""
 
+import ctypes
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 import psutil
 import torch
 
 from gredkit.errors import UserError
 
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4  # glibc's numbers
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 
@@ -26,6 +28,13 @@ def resolve(name: str) -> torch.device:
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:
     """What a forward pass and its loss run in: matrix products in the given precision."""
     return nullcontext() if precision == "float32" else torch.autocast(device.type, getattr(torch, precision))
+
+
+def keep_pages() -> None:
+    """Let the C library keep what is freed: large buffers that come anew each step would cost a page fault a page."""
+    with suppress(OSError, AttributeError):  # another system's library may not know of this
+        for option, value in ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, -1), (M_TOP_PAD, 64 << 20)):
+            ctypes.CDLL(None).mallopt(option, value)
 
 
 def reset_peak(device: torch.device) -> None:

@@ -14,7 +14,7 @@ from torch_geometric.loader import DataLoader
 from gredkit.data.task import SPLITS, Task
 from gredkit.errors import UserError
 from gredkit.training import checkpoint as checkpoints
-from gredkit.training.device import autocast, peak_mb, reset_peak
+from gredkit.training.device import autocast, keep_pages, peak_mb, reset_peak
 from gredkit.training.evaluation import Evaluation, NotFinite, at_least_single, batches, evaluate
 from gredkit.training.optimiser import set_rate
 from gredkit.training.recipe import Recipe
@@ -97,6 +97,7 @@ def fit(
     """
     train, validation, test = _parts(task, graphs)
     device = recipe.resolve_device()
+    keep_pages()
     reset_peak(device)
     state = State(model.to(device), recipe, device, identity(task, recipe, seed))
     if checkpoint is not None and (found := checkpoints.load(checkpoint)) is not None:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from gredkit import GRED, GraphSpec, add_hops
-from gredkit.nn.encoders.lru import LRU
+from gredkit.nn.encoders.lru import LRU, MODES
 from gredkit.nn.features.categorical import Categorical
 from gredkit.nn.features.dense import DenseFeatures
 
@@ -49,7 +49,7 @@ class Difference:
         return cls(gap if both_finite else float("inf"), reference.abs().max().item() if ours.numel() else 0.0)
 
 
-def compare(file: Mapping[str, np.ndarray], mode: str = "kernel") -> dict[str, Difference]:
+def compare(file: Mapping[str, np.ndarray], mode: str = "auto") -> dict[str, Difference]:
     """Outputs and gradients of our model against those in the file: a `Difference` for each name."""
     config = json.loads(str(file["config"]))
     names = {name.removeprefix("param:"): file[name] for name in file if name.startswith("param:")}
@@ -179,7 +179,7 @@ def _parameter(model: nn.Module, place: str) -> tuple[nn.Parameter, bool]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE.npz")
-    parser.add_argument("--mode", default="kernel", choices=("kernel", "scan", "loop"), help="how the LRU computes")
+    parser.add_argument("--mode", default="auto", choices=MODES, help="how the LRU computes")
     arguments = parser.parse_args()
     failed = False
     for path in arguments.files:

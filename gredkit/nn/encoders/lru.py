@@ -4,13 +4,14 @@ import torch
 from torch import Tensor, nn
 
 from gredkit.errors import UserError
+from gredkit.kernels.ops import can_fuse, hop_filter, hop_matrices, hop_scan
 from gredkit.nn.dense import scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder, check_state
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.scan import linear_scan
 from gredkit.registry import ENCODERS
 
-MODES = ("kernel", "scan", "loop")
+MODES = ("auto", "kernel", "scan", "loop")
 
 
 @ENCODERS.register("lru")
@@ -19,9 +20,10 @@ class LRU(SequenceEncoder):
 
     s_v = Σ_k Λ^k (exp(γ) ⊙ W_in z_{v,k}),  Λ = exp(-exp(ν) + i exp(θ));  y_v = Re[W_out s_v]
     Three ways to the same result: `kernel` folds all that is linear into one real matrix a hop, `scan` is
-    the parallel scan, `loop` the recurrence as written. An empty hop that is read adds Λ^k W_in z_∅; one
-    that is not read adds nothing, and the state only decays. torch.compile gains nothing on `scan` and `loop`:
-    it runs their complex numbers as they are.
+    the parallel scan, `loop` the recurrence as written. `auto` is the kernel or, where compiled code runs the
+    recurrence and nodes share most of their sets, a projection of every set and the recurrence. An empty hop
+    that is read adds Λ^k W_in z_∅; one that is not read adds nothing, and the state only decays. torch.compile
+    gains nothing on `scan` and `loop`: it runs their complex numbers as they are.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 
@@ -32,7 +34,7 @@ class LRU(SequenceEncoder):
         r_min: float = 0.9,
         r_max: float = 1.0,
         max_phase: float = 2 * math.pi,
-        mode: str = "kernel",
+        mode: str = "auto",
     ):
         super().__init__()
         check_state(state_dim)
@@ -57,15 +59,25 @@ class LRU(SequenceEncoder):
         return torch.polar((-decay).exp(), angle)
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
-        if self.mode == "kernel":
+        fused = can_fuse(z, self.in_re)
+        if self.mode == "auto" and fused and self._is_cheaper_by_set(hops):
+            state = hop_scan(self._inputs(z), self._parts(), hops.seq_start, hops.seq_set, hops.cuts)
+            return state @ torch.cat([self.out_re, -self.out_im], 1).mT
+        if self.mode in ("auto", "kernel"):
+            kernel = self.kernel(hops.width)
+            if fused:
+                return hop_filter(z, kernel, hops.seq_start, hops.seq_set, hops.cuts)
             rows = hops.grid.sum(z).view(hops.num_nodes, hops.width * self.dim)
-            return rows @ self.kernel(hops.width).to(z.dtype).flatten(0, 1)
+            return rows @ kernel.to(z.dtype).flatten(0, 1)
         state = self.states(z, hops)[:, 0]
         return (state.real @ self.out_re.mT.to(state.real) - state.imag @ self.out_im.mT.to(state.real)).to(z.dtype)
 
     def kernel(self, width: int) -> Tensor:
         """Re[W_out Λ^k exp(γ) W_in] for k = 0..width - 1, transposed. Shape: [width, dim in, dim out]"""
         decay, angle = self._polar()
+        recurrence = (decay, angle, self.gamma_log, self.in_re, self.in_im, self.out_re, self.out_im)
+        if can_fuse(self.in_re):
+            return hop_matrices(width, *recurrence)
         k = torch.arange(width, device=decay.device, dtype=decay.dtype)[:, None]
         size = (self.gamma_log.to(decay) - k * decay).exp()
         # Λ^k exp(γ) times W_in, then the real part of the product with W_out, in real numbers.
@@ -77,10 +89,7 @@ class LRU(SequenceEncoder):
     def states(self, z: Tensor, hops: HopIndex) -> Tensor:
         """The state after reading hops width - 1..k, for every k. Shape: [nodes, width, state_dim], complex"""
         eigenvalues = self.eigenvalues()
-        gain = self.gamma_log.to(eigenvalues.real).exp()
-        into = torch.cat([gain[:, None] * self.in_re, gain[:, None] * self.in_im]).to(gain)
-        rows = (z.to(gain) @ into.mT).to(gain)  # autocast makes the product a type that has no complex twin
-        inputs = hops.grid.sum(rows).view(hops.num_nodes, hops.width, 2, self.state_dim)
+        inputs = hops.grid.sum(self._inputs(z)).view(hops.num_nodes, hops.width, 2, self.state_dim)
         inputs = torch.complex(inputs[:, :, 0], inputs[:, :, 1])
         if self.mode == "scan":
             return linear_scan(eigenvalues, inputs, reverse=True)
@@ -89,6 +98,23 @@ class LRU(SequenceEncoder):
             state = eigenvalues * state + inputs[:, k]
             states.append(state)
         return torch.stack(states[::-1], 1)
+
+    def _inputs(self, z: Tensor) -> Tensor:
+        """exp(γ) W_in z, real parts before imaginary ones. Shape: [sets + 1, dim] -> [sets + 1, 2 state_dim]"""
+        full = torch.promote_types(self.gamma_log.dtype, torch.float32)
+        gain = self.gamma_log.to(full).exp()[:, None]
+        into = torch.cat([gain * self.in_re, gain * self.in_im])
+        return (z.to(full) @ into.mT).to(full)  # autocast makes the product a type that has no complex twin
+
+    def _parts(self) -> Tensor:
+        """Real and imaginary parts of Λ. Shape: [2, state_dim]"""
+        decay, angle = self._polar()
+        return (-decay).exp() * torch.stack([angle.cos(), angle.sin()])
+
+    def _is_cheaper_by_set(self, hops: HopIndex) -> bool:
+        """Whether projecting every set once costs less than a matrix product for every row."""
+        by_set = (hops.num_sets + hops.num_nodes) * 2 * self.state_dim
+        return by_set < hops.seq_set.numel() * self.dim
 
     def _polar(self) -> tuple[Tensor, Tensor]:
         """-log|Λ| and the phase of Λ, never in half precision: they are multiplied by the hop."""

@@ -1,0 +1,221 @@
+/* What the kernels share: elementwise functions, products of small matrices, scratch memory.
+ *
+ * They compute the GRED layer on a CPU, a tile of rows at a time, so that what a tile needs stays in the cache from the
+ * first step to the last. All is float32, row-major and deterministic: what threads add up is added in a fixed order.
+ * ops.py says what each function computes; the tests compare all of them with PyTorch. Rows of scratch arrays are padded
+ * with zeros to a multiple of 8 columns, so that products have no remainder.
+ */
+#pragma once
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#else
+static int omp_get_thread_num(void) { return 0; }
+#endif
+
+typedef float vec __attribute__((vector_size(32), aligned(4)));
+typedef int64_t index_t;
+
+enum { V = 8, MR = 4, TILE = 64, BLOCK = 24 };
+enum { ERF = 0, TANH = 1 };
+
+#define MAYBE_UNUSED __attribute__((unused))
+
+static inline int padded(int n) { return (n + V - 1) / V * V; }
+static inline index_t smaller(index_t a, index_t b) { return a < b ? a : b; }
+
+/* ---- elementwise functions, written so that compilers vectorise the loops around them ---- */
+
+static inline float exp_of(float x) {
+  x = x < -87.0f ? -87.0f : x > 88.0f ? 88.0f : x;
+  float n = rintf(x * 1.44269504f);
+  float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.0f / 5040;
+  p = p * r + 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  int32_t bits = ((int32_t)n + 127) << 23;
+  float scale;
+  memcpy(&scale, &bits, 4);
+  return p * scale;
+}
+
+static inline float sigmoid_of(float x) { return 1.0f / (1.0f + exp_of(-x)); }
+
+/* gelu and its derivative. erf: x Phi(x); the fit of erfc(t) exp(t^2) in 1 / (1 + t / 2) has a relative error of 2e-7. */
+static inline void gelu_erf(float x, float *value, float *slope) {
+  const float t = fabsf(x) * 0.70710678f, s = 1.0f / (1.0f + 0.5f * t);
+  float p = -0.05906922f;
+  p = p * s + 0.28457617f;
+  p = p * s - 0.4872023f;
+  p = p * s + 0.27806979f;
+  p = p * s - 0.02662739f;
+  p = p * s + 0.20268755f;
+  p = p * s + 0.2431036f;
+  p = p * s + 0.28237533f;
+  p = p * s + 0.28208642f;
+  const float bell = exp_of(-t * t), tail = 0.5f * p * s * bell, phi = x < 0 ? tail : 1.0f - tail;
+  *value = x * phi;
+  *slope = phi + x * 0.39894228f * bell;
+}
+
+/* (1 + tanh(t)) / 2 is the sigmoid of 2 t, which loses nothing on the negative side. */
+static inline void gelu_tanh(float x, float *value, float *slope) {
+  const float s = sigmoid_of(1.59576912f * (x + 0.044715f * x * x * x));
+  *value = x * s;
+  *slope = s + x * s * (1.0f - s) * 1.59576912f * (1.0f + 3 * 0.044715f * x * x);
+}
+
+/* Of n numbers; the slope may be NULL. */
+MAYBE_UNUSED static void gelu(int form, int n, const float *restrict x, float *restrict value, float *restrict slope) {
+  float unread;
+  if (form == ERF && slope)
+#pragma omp simd
+    for (int j = 0; j < n; j++) gelu_erf(x[j], value + j, slope + j);
+  else if (form == ERF)
+#pragma omp simd private(unread)
+    for (int j = 0; j < n; j++) gelu_erf(x[j], value + j, &unread);
+  else if (slope)
+#pragma omp simd
+    for (int j = 0; j < n; j++) gelu_tanh(x[j], value + j, slope + j);
+  else
+#pragma omp simd private(unread)
+    for (int j = 0; j < n; j++) gelu_tanh(x[j], value + j, &unread);
+}
+
+/* Dropout of row r of d numbers: by a hash of the place, so that the backward pass needs no mask. */
+MAYBE_UNUSED static void drop(int d, uint32_t seed, index_t r, uint32_t limit, float scale, float *x) {
+  if (!limit) return;
+  const uint32_t first = (uint32_t)r * (uint32_t)d;
+#pragma omp simd
+  for (int j = 0; j < d; j++) {
+    uint32_t hash = (first + (uint32_t)j) * 0x9E3779B1u ^ seed;
+    hash ^= hash >> 16;
+    hash *= 0x7FEB352Du;
+    hash ^= hash >> 15;
+    hash *= 0x846CA68Bu;
+    hash ^= hash >> 16;
+    x[j] = hash < limit ? 0.0f : x[j] * scale;
+  }
+}
+
+/* ---- products of small matrices ---- */
+
+/* A vector that several products use is loaded once; compilers would rather load it again for each of them. */
+#if defined(__x86_64__)
+#define IN_REGISTER(v) __asm__("" : "+x"(v))
+#else
+#define IN_REGISTER(v)
+#endif
+
+/* C[i, j] (+)= sum_k rows[i][k] B[k, j] for MR rows and `nv` vectors of columns, held in registers. */
+static inline __attribute__((always_inline)) void block_rows(const int nv, const float *const *rows, int k, const float *B,
+                                                              int ldb, float *C, int ldc, int add) {
+  vec acc[MR][3];
+  for (int i = 0; i < MR; i++)
+    for (int j = 0; j < nv; j++) acc[i][j] = add ? *(const vec *)(C + i * ldc + j * V) : (vec){0};
+  for (int p = 0; p < k; p++) {
+    vec b[3];
+    for (int j = 0; j < nv; j++) {
+      b[j] = *(const vec *)(B + (index_t)p * ldb + j * V);
+      IN_REGISTER(b[j]);
+    }
+    for (int i = 0; i < MR; i++) {
+      const float x = rows[i][p];
+      for (int j = 0; j < nv; j++) acc[i][j] += x * b[j];
+    }
+  }
+  for (int i = 0; i < MR; i++)
+    for (int j = 0; j < nv; j++) *(vec *)(C + i * ldc + j * V) = acc[i][j];
+}
+
+/* C[i, j] += sum_t A[t][first + i] B[t][j] for MR columns of A and `nv` vectors of columns of B. */
+static inline __attribute__((always_inline)) void block_outer(const int nv, const float *const *A, int first,
+                                                               const float *B, int ldb, int t, float *C, int ldc) {
+  vec acc[MR][3];
+  for (int i = 0; i < MR; i++)
+    for (int j = 0; j < nv; j++) acc[i][j] = *(const vec *)(C + i * ldc + j * V);
+  for (int p = 0; p < t; p++) {
+    const float *a = A[p] + first;
+    vec b[3];
+    for (int j = 0; j < nv; j++) {
+      b[j] = *(const vec *)(B + (index_t)p * ldb + j * V);
+      IN_REGISTER(b[j]);
+    }
+    for (int i = 0; i < MR; i++)
+      for (int j = 0; j < nv; j++) acc[i][j] += a[i] * b[j];
+  }
+  for (int i = 0; i < MR; i++)
+    for (int j = 0; j < nv; j++) *(vec *)(C + i * ldc + j * V) = acc[i][j];
+}
+
+/* Panels of three vectors, the rest in twos: 12 or 8 sums in registers keep the arithmetic busy. */
+static inline int panel(int left) { return left == 4 || left == 2 ? 2 : left >= 3 ? 3 : 1; }
+
+/* C[m, n] (+)= rows @ B. Rows beyond m up to a multiple of MR must exist in `rows` and C. */
+MAYBE_UNUSED static void rows_times(const float *const *rows, int m, int k, const float *B, int ldb, int n, float *C, int ldc, int add) {
+  for (int j = 0; j < n / V;) {
+    const int nv = panel(n / V - j);
+    for (int i = 0; i < m; i += MR) {
+      float *c = C + (index_t)i * ldc + j * V;
+      if (nv == 3) block_rows(3, rows + i, k, B + j * V, ldb, c, ldc, add);
+      else if (nv == 2) block_rows(2, rows + i, k, B + j * V, ldb, c, ldc, add);
+      else block_rows(1, rows + i, k, B + j * V, ldb, c, ldc, add);
+    }
+    j += nv;
+  }
+}
+
+/* C[m, n] += A^T @ B over t rows. Columns of A beyond m up to a multiple of MR must exist, and rows of C. */
+MAYBE_UNUSED static void outer_sum(const float *const *A, int m, const float *B, int ldb, int n, int t, float *C, int ldc) {
+  for (int j = 0; j < n / V;) {
+    const int nv = panel(n / V - j);
+    for (int i = 0; i < m; i += MR) {
+      float *c = C + (index_t)i * ldc + j * V;
+      if (nv == 3) block_outer(3, A, i, B + j * V, ldb, t, c, ldc);
+      else if (nv == 2) block_outer(2, A, i, B + j * V, ldb, t, c, ldc);
+      else block_outer(1, A, i, B + j * V, ldb, t, c, ldc);
+    }
+    j += nv;
+  }
+}
+
+/* ---- scratch memory ---- */
+
+MAYBE_UNUSED static float *scratch(size_t count) {
+  void *memory = NULL;
+  if (posix_memalign(&memory, 64, count * sizeof(float) + 64)) abort();
+  memset(memory, 0, count * sizeof(float));
+  return memory;
+}
+
+/* [rows, columns] -> [rows, padded columns], or transposed: [columns, padded rows] */
+MAYBE_UNUSED static void copy_padded(const float *from, index_t rows, int columns, int transpose, float *to) {
+  if (!transpose)
+    for (index_t i = 0; i < rows; i++) memcpy(to + i * padded(columns), from + i * columns, columns * sizeof(float));
+  else
+    for (index_t i = 0; i < rows; i++)
+      for (int j = 0; j < columns; j++) to[(size_t)j * padded((int)rows) + i] = from[i * columns + j];
+}
+
+MAYBE_UNUSED static void pointers(const float *rows[], const float *base, int count, int ld) {
+  for (int i = 0; i < TILE; i++) rows[i] = base + (size_t)(i < count ? i : 0) * ld;
+}
+
+/* The sum of all threads' shares, thread by thread; columns beyond `columns` are padding. */
+MAYBE_UNUSED static void add_shares(float *to, const float *shares, size_t stride, int threads, int rows, int columns) {
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < columns; j++) {
+      float sum = 0;
+      for (int t = 0; t < threads; t++) sum += shares[t * stride + (size_t)i * padded(columns) + j];
+      to[(size_t)i * columns + j] = sum;
+    }
+}
+

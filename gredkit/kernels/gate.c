@@ -1,0 +1,117 @@
+/* What follows the encoder: h = drop(value(t) * sigmoid(gate(t))) + x0 with t = drop(gelu(y)). */
+#include "common.h"
+
+typedef struct {
+  const float *value, *value_b, *gate, *gate_b; /* value NULL: the half form, value(t) = t */
+} GateWeights;
+typedef struct {
+  float *value, *value_b, *gate, *gate_b;
+} GateGradients;
+
+/* t [n, padded d] and pre [n, 2 padded d] (value, gate) are kept for the backward pass. */
+void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y, const float *x0,
+                  const GateWeights *weights, float *t, float *pre, float *h) {
+  const int p = padded(d), full = weights->value != NULL;
+  float *W = scratch((size_t)d * 2 * p);
+  for (int i = 0; i < d; i++)
+    for (int j = 0; j < d; j++) {
+      if (full) W[(size_t)j * 2 * p + i] = weights->value[(size_t)i * d + j];
+      W[(size_t)j * 2 * p + p + i] = weights->gate[(size_t)i * d + j];
+    }
+#pragma omp parallel num_threads(threads)
+  {
+    float *out = scratch((size_t)TILE * 2 * p), *gated = scratch(p);
+    const float *row[TILE];
+#pragma omp for schedule(static)
+    for (index_t begin = 0; begin < n; begin += TILE) {
+      const int count = (int)smaller(TILE, n - begin);
+      for (int i = 0; i < count; i++) {
+        const index_t r = begin + i;
+        float *ti = t + r * p;
+        gelu(form, d, y + r * d, ti, NULL);
+        drop(d, seed, r, limit, scale, ti);
+      }
+      pointers(row, t + begin * p, count, p);
+      if (full) rows_times(row, count, d, W, 2 * p, 2 * p, out, 2 * p, 0);
+      else rows_times(row, count, d, W + p, 2 * p, p, out + p, 2 * p, 0);
+      for (int i = 0; i < count; i++) {
+        const index_t r = begin + i;
+        float *value = pre + r * 2 * p, *gate = value + p, *o = out + i * 2 * p;
+        if (full)
+#pragma omp simd
+          for (int j = 0; j < d; j++) value[j] = o[j] + weights->value_b[j];
+        else memcpy(value, t + r * p, d * sizeof(float));
+#pragma omp simd
+        for (int j = 0; j < d; j++) {
+          gate[j] = o[p + j] + weights->gate_b[j];
+          gated[j] = value[j] * sigmoid_of(gate[j]);
+        }
+        drop(d, ~seed, r, limit, scale, gated);
+#pragma omp simd
+        for (int j = 0; j < d; j++) h[r * d + j] = x0[r * d + j] + gated[j];
+      }
+    }
+    free(out), free(gated);
+  }
+  free(W);
+}
+
+void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
+                   const GateWeights *weights, const float *t, const float *pre, const float *into_h, float *into_y,
+                   GateGradients *into) {
+  const int p = padded(d), full = weights->value != NULL;
+  float *W = scratch((size_t)2 * p * p);
+  if (full) copy_padded(weights->value, d, d, 0, W);
+  copy_padded(weights->gate, d, d, 0, W + (size_t)p * p);
+  const size_t share = (size_t)2 * p * p + 2 * p;
+  float *shares = scratch(share * threads);
+#pragma omp parallel num_threads(threads)
+  {
+    float *mine = shares + share * omp_get_thread_num(), *bias = mine + (size_t)2 * p * p;
+    float *g = scratch((size_t)TILE * 2 * p), *dt = scratch((size_t)TILE * p), *in = scratch(p), *slope = scratch(p);
+    const float *row[TILE];
+#pragma omp for schedule(static)
+    for (index_t begin = 0; begin < n; begin += TILE) {
+      const int count = (int)smaller(TILE, n - begin);
+      for (int i = 0; i < count; i++) {
+        const index_t r = begin + i;
+        const float *value = pre + r * 2 * p, *gate = value + p;
+        float *dv = g + i * 2 * p, *dg = dv + p;
+        memcpy(in, into_h + r * d, d * sizeof(float));
+        drop(d, ~seed, r, limit, scale, in);
+#pragma omp simd
+        for (int j = 0; j < d; j++) {
+          const float s = sigmoid_of(gate[j]);
+          dv[j] = in[j] * s;
+          dg[j] = in[j] * value[j] * s * (1.0f - s);
+          bias[j] += dv[j];
+          bias[p + j] += dg[j];
+        }
+      }
+      if (full) {
+        pointers(row, g, count, 2 * p);
+        outer_sum(row, d, t + begin * p, p, p, count, mine, p);
+        rows_times(row, count, d, W, p, p, dt, p, 0);
+      } else
+        for (int i = 0; i < count; i++) memcpy(dt + i * p, g + i * 2 * p, p * sizeof(float));
+      pointers(row, g + p, count, 2 * p);
+      outer_sum(row, d, t + begin * p, p, p, count, mine + (size_t)p * p, p);
+      rows_times(row, count, d, W + (size_t)p * p, p, p, dt, p, 1);
+      for (int i = 0; i < count; i++) {
+        const index_t r = begin + i;
+        gelu(form, d, y + r * d, in, slope);
+        drop(d, seed, r, limit, scale, slope);
+#pragma omp simd
+        for (int j = 0; j < d; j++) into_y[r * d + j] = dt[i * p + j] * slope[j];
+      }
+    }
+    free(g), free(dt), free(in), free(slope);
+  }
+  if (full) {
+    add_shares(into->value, shares, share, threads, d, d);
+    add_shares(into->value_b, shares + (size_t)2 * p * p, share, threads, 1, d);
+  }
+  add_shares(into->gate, shares + (size_t)p * p, share, threads, d, d);
+  add_shares(into->gate_b, shares + (size_t)2 * p * p + p, share, threads, 1, d);
+  free(shares), free(W);
+}

@@ -1,0 +1,120 @@
+/* One real matrix a hop: M_k = Re[W_out lambda^k exp(gamma) W_in], transposed, from the parameters of an LRU. */
+#include "common.h"
+
+typedef struct {
+  const float *decay, *angle, *gamma, *in_re, *in_im, *out_re, *out_im; /* [n] three times, [n, d] twice, [d, n] twice */
+} Recurrence;
+typedef struct {
+  float *decay, *angle, *gamma, *in_re, *in_im, *out_re, *out_im;
+} RecurrenceGradients;
+
+/* F = [re W_re - im W_im; re W_im + im W_re] for rows [first, first + count) of W_in at hop k. Shape: [2 count, p] */
+static void filtered(const Recurrence *of, int d, int first, int count, int k, float *F) {
+  const int p = padded(d);
+  for (int s = 0; s < count; s++) {
+    const int r = first + s;
+    const float size = expf(of->gamma[r] - k * of->decay[r]);
+    const float re = size * cosf(k * of->angle[r]), im = size * sinf(k * of->angle[r]);
+    const float *a = of->in_re + (size_t)r * d, *b = of->in_im + (size_t)r * d;
+    float *x = F + (size_t)s * p, *y = F + (size_t)(count + s) * p;
+#pragma omp simd
+    for (int j = 0; j < d; j++) {
+      x[j] = re * a[j] - im * b[j];
+      y[j] = re * b[j] + im * a[j];
+    }
+  }
+}
+
+/* Rows [first, first + count) of [out_re^T; -out_im^T]. Shape: [2 count, p] */
+static void read_out(const Recurrence *of, int n, int d, int first, int count, float *O) {
+  const int p = padded(d);
+  for (int s = 0; s < count; s++)
+    for (int j = 0; j < d; j++) {
+      O[(size_t)s * p + j] = of->out_re[(size_t)j * n + first + s];
+      O[(size_t)(count + s) * p + j] = -of->out_im[(size_t)j * n + first + s];
+    }
+}
+
+/* matrices [width, d, d], in by out */
+void hop_matrices_forward(int threads, int n, int d, int width, const Recurrence *of, float *matrices) {
+  const int p = padded(d);
+  float *O = scratch((size_t)2 * n * p);
+  read_out(of, n, d, 0, n, O);
+#pragma omp parallel num_threads(threads)
+  {
+    float *F = scratch((size_t)2 * n * p), *out = scratch((size_t)p * p);
+    const float **row = malloc(sizeof(float *) * 2 * n);
+    for (int s = 0; s < 2 * n; s++) row[s] = F + (size_t)s * p;
+#pragma omp for schedule(dynamic)
+    for (int k = 0; k < width; k++) {
+      filtered(of, d, 0, n, k, F);
+      memset(out, 0, sizeof(float) * p * p);
+      outer_sum(row, d, O, p, p, 2 * n, out, p);
+      for (int i = 0; i < d; i++) memcpy(matrices + ((size_t)k * d + i) * d, out + (size_t)i * p, d * sizeof(float));
+    }
+    free(F), free(out), free(row);
+  }
+  free(O);
+}
+
+/* Each thread takes some states: all that is added up over hops is theirs alone. */
+void hop_matrices_backward(int threads, int n, int d, int width, const Recurrence *of, const float *into_matrices,
+                           RecurrenceGradients *into) {
+  enum { SOME = 8 };
+  const int p = padded(d);
+  float *G = scratch((size_t)width * d * p), *turned = scratch((size_t)width * d * p);
+  for (int k = 0; k < width; k++) {
+    copy_padded(into_matrices + (size_t)k * d * d, d, d, 0, G + (size_t)k * d * p);
+    copy_padded(into_matrices + (size_t)k * d * d, d, d, 1, turned + (size_t)k * d * p);
+  }
+#pragma omp parallel num_threads(threads)
+  {
+    float *F = scratch((size_t)2 * SOME * p), *O = scratch((size_t)2 * SOME * p);
+    float *dF = scratch((size_t)2 * SOME * p), *dO = scratch((size_t)2 * SOME * p);
+    const float *row_F[2 * SOME], *row_O[2 * SOME];
+    for (int s = 0; s < 2 * SOME; s++) row_F[s] = F + (size_t)s * p, row_O[s] = O + (size_t)s * p;
+#pragma omp for schedule(dynamic)
+    for (int first = 0; first < n; first += SOME) {
+      const int count = (int)smaller(SOME, n - first);
+      read_out(of, n, d, first, count, O);
+      memset(dO, 0, sizeof(float) * 2 * SOME * p);
+      for (int s = 0; s < count; s++) {
+        const int r = first + s;
+        into->decay[r] = into->angle[r] = into->gamma[r] = 0;
+        memset(into->in_re + (size_t)r * d, 0, d * sizeof(float));
+        memset(into->in_im + (size_t)r * d, 0, d * sizeof(float));
+      }
+      for (int k = 0; k < width; k++) {
+        filtered(of, d, first, count, k, F);
+        rows_times(row_O, 2 * count, d, turned + (size_t)k * d * p, p, p, dF, p, 0);
+        rows_times(row_F, 2 * count, d, G + (size_t)k * d * p, p, p, dO, p, 1);
+        for (int s = 0; s < count; s++) {
+          const int r = first + s;
+          const float size = expf(of->gamma[r] - k * of->decay[r]);
+          const float re = size * cosf(k * of->angle[r]), im = size * sinf(k * of->angle[r]);
+          const float *a = of->in_re + (size_t)r * d, *b = of->in_im + (size_t)r * d;
+          const float *x = dF + (size_t)s * p, *y = dF + (size_t)(count + s) * p;
+          float *da = into->in_re + (size_t)r * d, *db = into->in_im + (size_t)r * d, into_re = 0, into_im = 0;
+#pragma omp simd reduction(+ : into_re, into_im)
+          for (int j = 0; j < d; j++) {
+            into_re += x[j] * a[j] + y[j] * b[j];
+            into_im += y[j] * a[j] - x[j] * b[j];
+            da[j] += re * x[j] + im * y[j];
+            db[j] += re * y[j] - im * x[j];
+          }
+          const float along = into_re * re + into_im * im;
+          into->gamma[r] += along;
+          into->decay[r] -= k * along;
+          into->angle[r] += k * (into_im * re - into_re * im);
+        }
+      }
+      for (int s = 0; s < count; s++)
+        for (int j = 0; j < d; j++) {
+          into->out_re[(size_t)j * n + first + s] = dO[(size_t)s * p + j];
+          into->out_im[(size_t)j * n + first + s] = -dO[(size_t)(count + s) * p + j];
+        }
+    }
+    free(F), free(O), free(dF), free(dO);
+  }
+  free(G), free(turned);
+}

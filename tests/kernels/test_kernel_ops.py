@@ -1,0 +1,209 @@
+"""Every kernel against the same formula in PyTorch, values and gradients, in double precision."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from gredkit.kernels import ops
+from gredkit.kernels.build import library
+
+TOLERANCE = 3e-5  # of the largest value: float32 against float64
+DIMS = st.integers(1, 40)  # around and between multiples of 4, 8 and 24
+ROWS = st.integers(1, 150)  # less and more than a tile
+SEEDS = st.integers(0, 10**6)
+GELUS = st.sampled_from(["none", "tanh"])
+
+
+def test_there_are_kernels_here():
+    assert library() is not None  # or the tests below would compare nothing
+
+
+def normal(*shape, scale=1.0):
+    return (scale * torch.randn(*shape)).requires_grad_()
+
+
+def dense(rows, columns):
+    return normal(rows, columns, scale=columns**-0.5), normal(rows)
+
+
+def assert_same(fused, plain, inputs):
+    """Call both, `plain` in double precision, and compare what they return and all gradients."""
+    outputs = fused(*inputs)
+    doubles = [x.detach().double().requires_grad_() for x in inputs]
+    expected = plain(*doubles)
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    into = [torch.randn_like(x) for x in outputs]
+    found = torch.autograd.grad(outputs, inputs, into)
+    wanted = torch.autograd.grad(expected, doubles, [x.double() for x in into])
+    for ours, theirs in zip([*outputs, *found], [*expected, *wanted], strict=True):
+        assert ours.shape == theirs.shape
+        assert (ours - theirs).abs().max() <= TOLERANCE * max(theirs.abs().max().item(), 1e-3)
+
+
+@given(DIMS, DIMS, ROWS, GELUS, SEEDS)
+@settings(max_examples=40)
+def test_set_mlp(d, m, rows, gelu, seed):
+    torch.manual_seed(seed)
+    targets = torch.randperm(rows)[: max(rows // 3, 1)]
+    node = torch.full((rows,), -1)
+    node[targets] = torch.arange(len(targets))
+    weights = [normal(d), normal(d), *dense(m, d), *dense(d, m), normal(d), normal(d)]
+
+    def plain(a, w, b, up, up_b, down, down_b, last_w, last_b):
+        hidden = F.gelu(F.linear(F.layer_norm(a, (d,), w, b, 1e-2), up, up_b), approximate=gelu)
+        x = a + F.linear(hidden, down, down_b)
+        return F.layer_norm(x, (d,), last_w, last_b, 1e-2), x[targets]
+
+    def fused(a, *weights):
+        return ops.set_mlp(a, targets, node, weights, gelu, 1e-2)
+
+    assert_same(fused, plain, [normal(rows, d), *weights])
+
+
+def random_index(nodes, sets, width):
+    """Two halves of nodes with own sets, sequences of all lengths, the empty set among the last rows."""
+    half = nodes // 2
+    length = torch.randint(1, width + 1, (nodes,))
+    start = torch.cat([torch.zeros(1, dtype=torch.long), length.cumsum(0)])
+    node = torch.repeat_interleave(torch.arange(nodes), length)
+    low = torch.randint(0, sets // 2, (len(node),))
+    columns = torch.where(node < half, low, low + sets // 2)
+    columns[torch.rand(len(node)) < 0.2] = sets - 1
+    cuts = torch.tensor([0, half, nodes] if half else [0, nodes])
+    mask = torch.arange(width) < length[:, None]
+    grid = torch.zeros(nodes, width, dtype=torch.long)
+    grid[mask] = columns
+    return (start, columns, cuts), grid, mask[..., None]
+
+
+@given(DIMS, ROWS, st.integers(3, 40), st.integers(1, 7), SEEDS)
+@settings(max_examples=40)
+def test_hop_filter(d, nodes, sets, width, seed):
+    torch.manual_seed(seed)
+    index, grid, mask = random_index(nodes, sets, width)
+
+    def plain(z, matrices):
+        return torch.einsum("nki,kio->no", z[grid] * mask, matrices)
+
+    assert_same(lambda z, m: ops.hop_filter(z, m, *index), plain, [normal(sets, d), normal(width, d, d)])
+
+
+@given(DIMS, ROWS, st.integers(3, 40), st.integers(1, 7), SEEDS)
+@settings(max_examples=40)
+def test_hop_scan(n, nodes, sets, width, seed):
+    torch.manual_seed(seed)
+    index, grid, mask = random_index(nodes, sets, width)
+
+    def plain(u, eigenvalues):
+        powers = torch.complex(*eigenvalues) ** torch.arange(width)[:, None]
+        state = (torch.complex(u[:, :n], u[:, n:])[grid] * mask * powers).sum(1)
+        return torch.cat([state.real, state.imag], 1)
+
+    eigenvalues = torch.polar(torch.rand(n), 6 * torch.rand(n))
+    eigenvalues = torch.stack([eigenvalues.real, eigenvalues.imag]).requires_grad_()
+    assert_same(lambda u, e: ops.hop_scan(u, e, *index), plain, [normal(sets, 2 * n), eigenvalues])
+
+
+@given(DIMS, DIMS, st.integers(1, 9), SEEDS)
+@settings(max_examples=40)
+def test_hop_matrices(n, d, width, seed):
+    torch.manual_seed(seed)
+
+    def plain(decay, angle, gamma, in_re, in_im, out_re, out_im):
+        k = torch.arange(width)[:, None]
+        filtered = torch.exp(gamma + k * torch.complex(-decay, angle))[..., None] * torch.complex(in_re, in_im)
+        return (torch.complex(out_re, out_im) @ filtered).real.mT
+
+    vectors = [torch.rand(n).requires_grad_(), (6 * torch.rand(n)).requires_grad_(), normal(n)]
+    matrices = [normal(n, d), normal(n, d), normal(d, n), normal(d, n)]
+    assert_same(lambda *inputs: ops.hop_matrices(width, *inputs), plain, [*vectors, *matrices])
+
+
+@given(DIMS, ROWS, GELUS, st.booleans(), SEEDS)
+@settings(max_examples=40)
+def test_gate(d, nodes, gelu, is_full, seed):
+    torch.manual_seed(seed)
+
+    def plain(y, x, *weights):
+        t = F.gelu(y, approximate=gelu)
+        value = F.linear(t, *weights[:2]) if is_full else t
+        return value * F.linear(t, *weights[-2:]).sigmoid() + x
+
+    weights = [*(dense(d, d) if is_full else ()), *dense(d, d)]
+    assert_same(lambda y, x, *w: ops.gate(y, x, w, gelu, 0.0), plain, [normal(nodes, d), normal(nodes, d), *weights])
+
+
+def test_gelu_far_from_zero_and_what_is_not_finite():
+    y = torch.tensor([[-100.0, -20.0, -9.0, -4.0, 4.0, 9.0, 20.0, 100.0]])
+    weights = (torch.zeros(8, 8), torch.full((8,), 50.0))  # a gate that is open
+    for gelu in ("none", "tanh"):
+        out = ops.gate(y, torch.zeros_like(y), weights, gelu, 0.0)
+        expected = F.gelu(y.double(), approximate=gelu)
+        assert torch.allclose(out.double(), expected, rtol=1e-5, atol=1e-7)
+    for bad in (float("nan"), float("inf")):
+        z, x = ops.set_mlp(
+            torch.full((3, 4), bad), torch.arange(3), torch.arange(3),
+            (torch.ones(4), torch.zeros(4), torch.eye(4), torch.zeros(4), torch.eye(4), torch.zeros(4),
+             torch.ones(4), torch.zeros(4)), "none", 1e-6,
+        )  # fmt: skip
+        assert not z.isfinite().any()
+        assert not x.isfinite().any()
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_dropout_drops_its_share_and_keeps_the_mean(p):
+    torch.manual_seed(0)
+    nodes, d = 2000, 40
+    y = torch.full((nodes, d), 8.0)  # gelu(8) = 8
+    open_gate = (torch.zeros(d, d), torch.full((d,), 50.0))
+    out = ops.gate(y, torch.zeros(nodes, d), open_gate, "none", p)  # two dropouts, one after the other
+    is_there = out != 0
+    assert is_there.float().mean().item() == pytest.approx((1 - p) ** 2, abs=0.01)
+    assert out[is_there].unique().numel() == 1
+    assert out[is_there][0].item() == pytest.approx(8 / (1 - p) ** 2, rel=1e-5)
+    shares = is_there.float().mean(0)  # no column, row or neighbour is special
+    assert shares.std() < 3 * ((1 - p) ** 2 / nodes) ** 0.5
+    both = (is_there[:, 1:] & is_there[:, :-1]).float().mean().item()
+    assert both == pytest.approx((1 - p) ** 4, abs=0.01)
+
+
+def test_dropout_follows_the_seed_and_its_gradient_the_same_mask():
+    d = 16
+    weights = tuple(x.detach() for x in (*dense(d, d), *dense(d, d)))
+    y, x = torch.randn(50, d), torch.randn(50, d)
+
+    def out(y, seed=3):
+        torch.manual_seed(seed)
+        return ops.gate(y, x, weights, "tanh", 0.3)
+
+    assert torch.equal(out(y), out(y))
+    assert not torch.equal(out(y), out(y, seed=4))
+    towards, into, step = torch.randn_like(y), torch.randn(50, d), 1e-2
+    (slope,) = torch.autograd.grad(out(y.requires_grad_()), y, into)
+    difference = (out(y + step * towards) - out(y - step * towards)).detach() / (2 * step)
+    assert (slope * towards).sum().item() == pytest.approx((difference * into).sum().item(), rel=1e-2)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_number_of_threads_gives_the_same_and_always_the_same_bits(threads):
+    torch.manual_seed(1)
+    before = torch.get_num_threads()
+    index, _, _ = random_index(500, 300, 6)
+    z, matrices = normal(300, 24), normal(6, 24, 24)
+    expected = [x.clone() for x in _filter_and_gradients(z, matrices, index)]
+    try:
+        torch.set_num_threads(threads)
+        first, again = _filter_and_gradients(z, matrices, index), _filter_and_gradients(z, matrices, index)
+    finally:
+        torch.set_num_threads(before)
+    for one, other, wanted in zip(first, again, expected, strict=True):
+        assert torch.equal(one, other)
+        assert torch.allclose(one, wanted, rtol=1e-4, atol=1e-4)
+
+
+def _filter_and_gradients(z, matrices, index):
+    y = ops.hop_filter(z, matrices, *index)
+    return [y, *torch.autograd.grad(y, [z, matrices], y.detach().cos())]
