@@ -16,6 +16,7 @@ from gredkit.bench.measure import digits, interleave, milliseconds, show
 from gredkit.bench.oracle import DenseBatch, DenseGRED, dense_batch
 from gredkit.bench.peak import apart, forget_peak, in_use, peak
 from gredkit.bench.settings import SETTINGS, Setting, chosen
+from gredkit.training.device import keep_pages
 
 AGREEMENT = 1e-3  # of the largest output: far more than rounding, far less than another function
 OURS, EVALUATING, ORACLE, RIVAL = "gredkit", "gredkit evaluating", "oracle", "gps"
@@ -64,6 +65,7 @@ def _take(steps: Sequence[Step]) -> None:
 
 def steps(setting: Setting, contestant: str, graphs: Sequence[Data]) -> list[Step]:
     """What a contestant does with the graphs: one call a batch. All that can be prepared is prepared before."""
+    keep_pages()  # as training does; all contestants profit
     size = setting.oracle_batch if contestant == ORACLE else setting.batch
     parts = [graphs[i : i + size] for i in range(0, len(graphs), size)]
     torch.manual_seed(0)
