@@ -25,6 +25,13 @@ def can_fuse(*tensors: Tensor) -> bool:
     )
 
 
+def set_sum(x: Tensor, start: Tensor, columns: Tensor) -> Tensor:
+    """The sum of the listed rows of x, without a gradient. Shape: x [..., d], start [rows + 1] -> [rows, d]"""
+    out = x.new_empty(len(start) - 1, x.shape[1])
+    _call("set_sum", len(out), x.shape[1], start, columns, x.contiguous(), out)
+    return out
+
+
 def set_mlp(a: Tensor, targets: Tensor, node: Tensor, weights: Weights, gelu: str, eps: float) -> tuple[Tensor, Tensor]:
     """x = a + W2 gelu(W1 LN(a) + b1) + b2 for each set; its norm z = LN(x), and x at the targets.
 

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from gredkit.kernels.ops import can_fuse, set_sum
+
 
 def starts(sizes: Tensor) -> Tensor:
     """[n] sizes -> [n + 1] where each segment begins, and where the last one ends."""
@@ -67,6 +69,8 @@ class Incidence:
     def _product(self, x: Tensor) -> Tensor:
         if self.single:
             return x.index_select(0, self.columns)
+        if x.dim() == 2 and can_fuse(x):
+            return set_sum(x, self.start, self.columns)
         return F.embedding_bag(self.columns, x, self.start, mode="sum", include_last_offset=True)
 
 

@@ -43,6 +43,18 @@ def assert_same(fused, plain, inputs):
         assert (ours - theirs).abs().max() <= TOLERANCE * max(theirs.abs().max().item(), 1e-3)
 
 
+@given(DIMS, ROWS, st.integers(3, 40), SEEDS)
+@settings(max_examples=40)
+def test_set_sum(d, rows, columns, seed):
+    torch.manual_seed(seed)
+    sizes = torch.randint(0, 5, (rows,))
+    listed, x = torch.randint(columns, (int(sizes.sum()),)), torch.randn(columns, d)
+    row = torch.repeat_interleave(torch.arange(rows), sizes)
+    expected = torch.zeros(rows, d).double().index_add(0, row, x[listed].double())
+    start = torch.cat([torch.zeros(1, dtype=torch.long), sizes.cumsum(0)])
+    assert torch.allclose(ops.set_sum(x, start, listed).double(), expected, atol=1e-5)
+
+
 @given(DIMS, DIMS, ROWS, GELUS, SEEDS)
 @settings(max_examples=40)
 def test_set_mlp(d, m, rows, gelu, seed):
