@@ -40,7 +40,7 @@ def assert_same(fused, plain, inputs):
     wanted = torch.autograd.grad(expected, doubles, [x.double() for x in into])
     for ours, theirs in zip([*outputs, *found], [*expected, *wanted], strict=True):
         assert ours.shape == theirs.shape
-        assert (ours - theirs).abs().max() <= TOLERANCE * max(theirs.abs().max().item(), 1e-3)
+        assert (ours - theirs).abs().max() <= TOLERANCE * max(theirs.abs().max().item(), 0.1)  # sums may cancel
 
 
 @given(DIMS, ROWS, st.integers(3, 40), SEEDS)
