@@ -33,22 +33,26 @@ void hop_filter_forward(int threads, index_t n, int d, int width, const index_t 
   free(copy);
 }
 
-/* into_z [sets, d] must be zero. `cut` [cuts + 1] are nodes between which no set is shared but the last, the empty one. */
+/* `cut` [cuts + 1] are nodes between which no set is shared but the last, the empty one. */
 void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets, const index_t *start, const index_t *set,
                          index_t cuts, const index_t *cut, const float *z, const float *matrices, const float *into_y,
                          float *into_z, float *into_matrices) {
   const int p = padded(d), blocks = (d + BLOCK - 1) / BLOCK;
-  float *turned = scratch((size_t)width * d * p), *g = scratch((size_t)n * p), *empty = scratch((size_t)cuts * p);
+  float *turned = scratch((size_t)width * d * p), *empty = scratch((size_t)cuts * p);
   float *wide = d % MR ? scratch((size_t)sets * p) : NULL; /* blocks of MR columns would reach past the end of z */
-  for (int k = 0; k < width; k++) copy_padded(matrices + (size_t)k * d * d, d, d, 1, turned + (size_t)k * d * p);
-  copy_padded(into_y, n, d, 0, g);
+  float *copy = p != d ? scratch((size_t)n * p) : NULL;
   if (wide) copy_padded(z, sets, d, 0, wide);
-  const float *rows_of_z = wide ? wide : z;
+  if (copy) copy_padded(into_y, n, d, 0, copy);
+  const float *rows_of_z = wide ? wide : z, *g = copy ? copy : into_y;
   const int ld = wide ? p : d;
 #pragma omp parallel num_threads(threads)
   {
     float *out = scratch((size_t)TILE * p), *zero = scratch(p), *sum = scratch((size_t)BLOCK * p);
     const float *row[TILE];
+#pragma omp for schedule(static)
+    for (int k = 0; k < width; k++) copy_padded(matrices + (size_t)k * d * d, d, d, 1, turned + (size_t)k * d * p);
+#pragma omp for schedule(static)
+    for (index_t r = 0; r < sets; r++) memset(into_z + r * d, 0, d * sizeof(float));
 #pragma omp for schedule(dynamic) nowait
     for (index_t c = 0; c < cuts; c++)
       for (index_t begin = cut[c]; begin < cut[c + 1]; begin += TILE) {
@@ -85,6 +89,6 @@ void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets,
   }
   for (index_t c = 0; c < cuts; c++)
     for (int j = 0; j < d; j++) into_z[(sets - 1) * d + j] += empty[c * p + j];
-  free(turned), free(g), free(empty), free(wide);
+  free(turned), free(copy), free(empty), free(wide);
 }
 

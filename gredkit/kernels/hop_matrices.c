@@ -63,16 +63,17 @@ void hop_matrices_backward(int threads, int n, int d, int width, const Recurrenc
   enum { SOME = 8 };
   const int p = padded(d);
   float *G = scratch((size_t)width * d * p), *turned = scratch((size_t)width * d * p);
-  for (int k = 0; k < width; k++) {
-    copy_padded(into_matrices + (size_t)k * d * d, d, d, 0, G + (size_t)k * d * p);
-    copy_padded(into_matrices + (size_t)k * d * d, d, d, 1, turned + (size_t)k * d * p);
-  }
 #pragma omp parallel num_threads(threads)
   {
     float *F = scratch((size_t)2 * SOME * p), *O = scratch((size_t)2 * SOME * p);
     float *dF = scratch((size_t)2 * SOME * p), *dO = scratch((size_t)2 * SOME * p);
     const float *row_F[2 * SOME], *row_O[2 * SOME];
     for (int s = 0; s < 2 * SOME; s++) row_F[s] = F + (size_t)s * p, row_O[s] = O + (size_t)s * p;
+#pragma omp for schedule(static)
+    for (int k = 0; k < width; k++) {
+      copy_padded(into_matrices + (size_t)k * d * d, d, d, 0, G + (size_t)k * d * p);
+      copy_padded(into_matrices + (size_t)k * d * d, d, d, 1, turned + (size_t)k * d * p);
+    }
 #pragma omp for schedule(dynamic)
     for (int first = 0; first < n; first += SOME) {
       const int count = (int)smaller(SOME, n - first);

@@ -33,7 +33,7 @@ void hop_scan_forward(int threads, index_t nodes, int n, const index_t *start, c
   }
 }
 
-/* into_u [sets, 2n] must be zero; `cut` as for the hop filter. into_lambda [2n] are the gradients of re, then of im. */
+/* `cut` as for the hop filter. into_lambda [2n] are the gradients of re, then of im. */
 void hop_scan_backward(int threads, index_t nodes, int n, index_t sets, const index_t *start, const index_t *set,
                        index_t cuts, const index_t *cut, const float *u, const float *re, const float *im,
                        const float *into_s, float *into_u, float *into_lambda) {
@@ -44,6 +44,8 @@ void hop_scan_backward(int threads, index_t nodes, int n, index_t sets, const in
 #pragma omp parallel num_threads(threads)
   {
     float *states = scratch((size_t)(longest + 1) * 2 * n), *g = scratch((size_t)2 * n);
+#pragma omp for schedule(static)
+    for (index_t r = 0; r < sets; r++) memset(into_u + r * 2 * n, 0, sizeof(float) * 2 * n);
 #pragma omp for schedule(dynamic)
     for (index_t c = 0; c < cuts; c++) {
       float *lambda = shares + c * share, *empty = lambda + 2 * n;

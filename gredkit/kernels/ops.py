@@ -39,7 +39,7 @@ def set_mlp(a: Tensor, targets: Tensor, node: Tensor, weights: Weights, gelu: st
     target of a row, or -1.
     Shape: a [sets, d], targets [nodes], node [sets] -> z [sets, d], x [nodes, d]
     """
-    return _SetMLP.apply(a, targets, node, GELU[gelu], eps, *weights)  # type: ignore[return-value]
+    return _SetMLP.apply(a, targets, node, GELU[gelu], eps, torch.is_grad_enabled(), *weights)  # type: ignore[return-value]
 
 
 def hop_filter(z: Tensor, matrices: Tensor, start: Tensor, sets: Tensor, cuts: Tensor) -> Tensor:
@@ -79,11 +79,13 @@ def gate(y: Tensor, x: Tensor, weights: Weights, gelu: str, dropout: float) -> T
 
 class _SetMLP(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, a: Tensor, targets: Tensor, node: Tensor, gelu: int, eps: float, *weights: Tensor) -> Any:
+    def forward(
+        ctx: Any, a: Tensor, targets: Tensor, node: Tensor, gelu: int, eps: float, keep: bool, *weights: Tensor
+    ) -> Any:
         a, weights = a.contiguous(), tuple(weight.contiguous() for weight in weights)
         (rows, d), m = a.shape, len(weights[2])
-        u, x, stats = (a.new_empty(rows, columns) for columns in (_padded(m), _padded(d), 4))
-        z = torch.empty_like(a)
+        x, stats, z = a.new_empty(rows, _padded(d)), a.new_empty(rows, 4), torch.empty_like(a)
+        u = a.new_empty(rows, _padded(m)) if keep else None
         _call("set_mlp_forward", rows, d, m, gelu, eps, a, weights, u, x, stats, z)
         ctx.gelu = gelu
         ctx.save_for_backward(a, node, u, x, stats, *weights)
@@ -98,7 +100,7 @@ class _SetMLP(torch.autograd.Function):
         into_a, into_weights = torch.empty_like(a), tuple(map(torch.empty_like, weights))
         _call("set_mlp_backward", rows, d, m, ctx.gelu, a, tuple(weights), u, x, stats, into_z.contiguous(),
               into_x.contiguous(), node, into_a, into_weights)  # fmt: skip
-        return into_a, None, None, None, None, *into_weights
+        return into_a, None, None, None, None, None, *into_weights
 
 
 class _HopFilter(torch.autograd.Function):
@@ -114,7 +116,7 @@ class _HopFilter(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, into_y: Tensor) -> Any:
         z, matrices, start, sets, cuts = ctx.saved_tensors
-        into_z, into_matrices = torch.zeros_like(z), torch.empty_like(matrices)
+        into_z, into_matrices = torch.empty_like(z), torch.empty_like(matrices)
         _call("hop_filter_backward", len(into_y), z.shape[1], len(matrices), len(z), start, sets, len(cuts) - 1, cuts,
               z, matrices, into_y.contiguous(), into_z, into_matrices)  # fmt: skip
         return into_z, into_matrices, None, None, None
@@ -133,7 +135,7 @@ class _HopScan(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, into_s: Tensor) -> Any:
         u, re, im, start, sets, cuts = ctx.saved_tensors
-        into_u, into_eigenvalues = torch.zeros_like(u), re.new_empty(2, len(re))
+        into_u, into_eigenvalues = torch.empty_like(u), re.new_empty(2, len(re))
         _call("hop_scan_backward", len(into_s), len(re), len(u), start, sets, len(cuts) - 1, cuts, u, re, im,
               into_s.contiguous(), into_u, into_eigenvalues)  # fmt: skip
         return into_u, into_eigenvalues, None, None, None
@@ -164,7 +166,7 @@ class _Gate(torch.autograd.Function):
     def forward(ctx: Any, y: Tensor, x: Tensor, gelu: int, dropout: float, seed: int, *weights: Tensor) -> Tensor:
         y, x, weights = y.contiguous(), x.contiguous(), tuple(weight.contiguous() for weight in weights)
         (nodes, d), padded = y.shape, _padded(y.shape[1])
-        t, pre, h = y.new_zeros(nodes, padded), y.new_empty(nodes, 2 * padded), torch.empty_like(y)
+        t, pre, h = (y.new_empty if padded == d else y.new_zeros)(nodes, padded), y.new_empty(nodes, 2 * padded), torch.empty_like(y)
         ctx.settings = gelu, round(dropout * 2**32), 1 / (1 - dropout), seed
         _call("gate_forward", nodes, d, *ctx.settings, y, x, _four(weights), t, pre, h)
         ctx.save_for_backward(y, t, pre, *weights)

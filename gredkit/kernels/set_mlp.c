@@ -43,7 +43,7 @@ typedef struct {
   float *norm_w, *norm_b, *up, *up_b, *down, *down_b, *last_w, *last_b;
 } SetGradients;
 
-/* u [rows, padded m], x [rows, padded d] and stats [rows, 4] are kept for the backward pass. */
+/* u [rows, padded m], x [rows, padded d] and stats [rows, 4] are kept for the backward pass; without one u is NULL. */
 void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights, float *u,
                      float *x, float *stats, float *z) {
   const int p = padded(d), q = padded(m);
@@ -61,7 +61,7 @@ void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float ep
       pointers(row, ln, count, p);
       rows_times(row, count, d, up, q, q, out, q, 0);
       for (int i = 0; i < count; i++) {
-        float *ui = u + (begin + i) * q;
+        float *ui = u ? u + (begin + i) * q : out + i * q;
         const float *o = out + i * q;
 #pragma omp simd
         for (int j = 0; j < m; j++) ui[j] = o[j] + weights->up_b[j];
