@@ -166,7 +166,8 @@ class _Gate(torch.autograd.Function):
     def forward(ctx: Any, y: Tensor, x: Tensor, gelu: int, dropout: float, seed: int, *weights: Tensor) -> Tensor:
         y, x, weights = y.contiguous(), x.contiguous(), tuple(weight.contiguous() for weight in weights)
         (nodes, d), padded = y.shape, _padded(y.shape[1])
-        t, pre, h = (y.new_empty if padded == d else y.new_zeros)(nodes, padded), y.new_empty(nodes, 2 * padded), torch.empty_like(y)
+        t = y.new_empty(nodes, d) if padded == d else y.new_zeros(nodes, padded)
+        pre, h = y.new_empty(nodes, 2 * padded), torch.empty_like(y)
         ctx.settings = gelu, round(dropout * 2**32), 1 / (1 - dropout), seed
         _call("gate_forward", nodes, d, *ctx.settings, y, x, _four(weights), t, pre, h)
         ctx.save_for_backward(y, t, pre, *weights)

@@ -41,7 +41,7 @@ def significant(number: float, digits: int = 3) -> str:
         return NOTHING
     size = abs(number)
     if not 1e-6 <= size < 1e6:
-        return f"{number:.{digits}g}"
+        return f"{number + 0.0:.{digits}g}"  # never -0
     return f"{number:.{max(0, digits - 1 - math.floor(math.log10(size)))}f}"
 
 
