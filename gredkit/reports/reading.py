@@ -2,28 +2,45 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from gredkit.ablation.runs import Known, StudyRuns
+from gredkit.errors import UserError
 from gredkit.reports.figures.spectra import wanted
-from gredkit.reports.study import AXIS, CURVES, EIGENVALUES, IDENTITY, MEASURED, NOTE, RESULTS, SETTING, StudyData
-from gredkit.store import StoreError, shown
+from gredkit.reports.study import (
+    AXIS,
+    CURVES,
+    EIGENVALUES,
+    IDENTITY,
+    MEASURED,
+    NOTE,
+    PLANNED,
+    RESULTS,
+    SETTING,
+    StudyData,
+)
+from gredkit.store import SQLITE, StoreError, shown
 
 HISTORY = {"train_loss": "train/loss", "validation": "validation/score"}
+NEEDED = {*IDENTITY, "role", "tuning", *PLANNED, "axes", "diameters"}  # of every trial of a plan
 NOTES = "notes."  # what the parameters that say something about the data begin with
 Row = dict[str, Any]
 
 
 def read_study(runs: StudyRuns) -> StudyData:
     """The trials of the last invocation that planned some, whoever trained them."""
-    found = StudyData(runs.study, uri=shown(runs.uri), experiment=runs.experiment)
+    found = StudyData(runs.study, uri=shown(_from_here(runs.uri)), experiment=runs.experiment)
     for invocation in runs.invocations():
         if planned := runs.planned(invocation.run):
             break
     else:
         return found
+    command = shown(invocation.tags.get("command", ""))
+    if any(NEEDED - row.keys() for row in planned):
+        raise UserError(f"an older gredkit planned the study {runs.study!r}: run its command once more, {command}")
     known, dead = runs.trials(), set(runs.dead())
     trained = {row["id"]: known[row["id"]] for row in planned if row["id"] in known}
     results = _results(planned, trained, dead)
@@ -36,11 +53,17 @@ def read_study(runs: StudyRuns) -> StudyData:
         pd.DataFrame(list(eigenvalues), columns=list(EIGENVALUES)),
         diameters,
         {path.rpartition("/")[2]: runs.text(invocation.run, path) for path in _files(runs, invocation.run)},
-        shown(invocation.tags.get("command", "")),
+        command,
         invocation.tags.get("git_commit", ""),
         found.uri,
         found.experiment,
     )
+
+
+def _from_here(uri: str) -> str:
+    """A database below the working folder by its path from there: where the page's commands run, on any machine."""
+    file, here = Path(uri.removeprefix(SQLITE)), Path.cwd()
+    return f"{SQLITE}{file.relative_to(here)}" if uri.startswith(SQLITE) and file.is_relative_to(here) else uri
 
 
 def _results(planned: list[Row], trained: Mapping[str, Known], dead: set[str]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ import pytest
 from tracked_studies import FATES, GIN, TrackedStudy, good
 
 from gredkit.ablation.plan import after_tuning
-from gredkit.ablation.runs import StudyRuns
+from gredkit.ablation.runs import PLAN, StudyRuns
 from gredkit.ablation.tracking import Tracker
 from gredkit.errors import UserError
 from gredkit.reports.reading import read_study
@@ -53,6 +53,22 @@ def test_no_password_is_shown(finished):
     study = finished.read()
     assert study.command == "python -m gredkit.run --gin tiny.gin --tracking-uri http://somewhere"
     assert "secret" not in repr(study)
+
+
+def test_a_store_in_the_working_folder_is_named_from_there(finished, tmp_path, monkeypatch):
+    monkeypatch.chdir(finished.folder)
+    assert finished.read().uri == "sqlite:///mlflow.db"
+    StudyRuns.existing("tiny", finished.read().uri)
+    monkeypatch.chdir(tmp_path)
+    assert finished.read().uri == finished.uri
+
+
+def test_a_plan_of_an_older_version_is_a_sentence(tmp_path):
+    study = TrackedStudy(tmp_path)
+    plan = {"trials": [{"id": trial.id, "variant": trial.variant} for trial in study.plan.trials]}
+    study.tracker.client.log_dict(study.tracker.invocation, plan, PLAN)
+    with pytest.raises(UserError, match="run its command once more, python -m "):
+        study.read()
 
 
 def test_trials_without_a_score_have_their_state_and_what_was_planned(tmp_path):
