@@ -1,12 +1,13 @@
 """What the user reads when a study has ended."""
 
+import shlex
 from pathlib import Path
 
 from rich.console import Console
 
 from gredkit.ablation.invocation import Ended, Options
 from gredkit.ablation.screen import line
-from gredkit.errors import UserError
+from gredkit.errors import UserError, cause
 from gredkit.reports.reading import read_study
 from gredkit.reports.terminal import show
 from gredkit.reports.write import write_report
@@ -27,6 +28,9 @@ def summarise(ended: Ended, options: Options, reports: Path, console: Console) -
         say(f"report: {written[-1]}")
     except UserError as error:
         say(f"there is no report: {error}")
+    except Exception as error:  # whoever wrote the report: the trials are safe, and the exit code speaks of them
+        again = f"python -m gredkit.report --study {shlex.quote(tracker.study)}"
+        say(f"there is no report: {type(error).__name__}: {cause(error)}; the trials are safe, and {again} tries again")
     for one in ended.trials:
         if one.state in ("failed", "diverged"):
             say(line(one))

@@ -1,12 +1,16 @@
 """The files of a report: whole or not at all, for every state in which a study can be."""
 
+import io
 import json
 
 import pandas as pd
 import pytest
 from commands import fails_with_a_sentence, run
+from rich.console import Console
 from tracked_studies import GIN, TrackedStudy, good
 
+from gredkit.ablation.invocation import Ended, Options
+from gredkit.ablation.summary import summarise
 from gredkit.ablation.tracking import Tracker
 from gredkit.errors import UserError
 from gredkit.registry import REPORTS
@@ -109,7 +113,8 @@ def test_figures_that_no_longer_apply_go_and_what_others_put_there_stays(study, 
 
 
 def test_a_crash_leaves_the_last_report_as_it_was(study, tmp_path, monkeypatch):
-    monkeypatch.delitem(REPORTS._entries, "figures")  # which take their time
+    assert "figures" in list(REPORTS)  # which take their time
+    monkeypatch.delitem(REPORTS._entries, "figures")
     data = study.read()
     write_report(data, tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -122,6 +127,20 @@ def test_a_crash_leaves_the_last_report_as_it_was(study, tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="broken"):
         write_report(data, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_report_that_crashes_at_the_end_of_a_run_is_a_sentence(study, tmp_path, monkeypatch):
+    def broken(study, folder):
+        raise RuntimeError("broken")
+
+    for name in list(REPORTS):
+        monkeypatch.delitem(REPORTS._entries, name)
+    monkeypatch.setitem(REPORTS._entries, "broken", broken)
+    out = io.StringIO()
+    summarise(Ended([], study.tracker, False, 0), Options("again"), tmp_path, Console(file=out))
+    said, _, last = out.getvalue().partition("\n")
+    assert said.startswith("there is no report: RuntimeError: broken; the trials are safe")
+    assert last.startswith("MLflow: ")
 
 
 def test_where_nothing_can_be_written_is_a_sentence(study, tmp_path):
