@@ -58,8 +58,8 @@ def _code_of(function: Callable[..., Any]) -> str:
 def code_hash(model: nn.Module, *others: str) -> str:
     """The code of the classes that a model is made of, of other modules, and of all that these use.
 
-    A new component changes no other trial's id; neither do comments and layout. `SOURCES` of a module are files in
-    another language that belong to it.
+    A new component changes no other trial's id; neither do comments and layout. `SOURCES` of a module of
+    gredkit are files in another language that belong to it; a user's may be anything.
     """
     waiting = {kind.__module__ for module in model.modules() for kind in type(module).__mro__}
     waiting |= {importlib.import_module(name).__name__ for name in others}
@@ -75,7 +75,8 @@ def code_hash(model: nn.Module, *others: str) -> str:
         for value in vars(module).values():
             waiting.add(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or "")
     text = "".join(f"{name} {_syntax(name)}" for name in sorted(seen))
-    text += "".join(path.read_text() for name in sorted(seen) for path in getattr(sys.modules[name], "SOURCES", ()))
+    ours = [sys.modules[name] for name in sorted(seen) if name.startswith("gredkit.")]
+    text += "".join(path.read_text() for module in ours for path in getattr(module, "SOURCES", ()))
     return xxhash.xxh3_64_hexdigest(text.encode())
 
 

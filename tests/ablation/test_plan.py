@@ -102,6 +102,8 @@ OWN = """
 from gredkit.nn.encoders.mean import Mean
 from gredkit.registry import ENCODERS
 
+SOURCES = "what a user calls so", 1
+
 @ENCODERS.register("{name}")
 class Own(Mean):
     '''Another mean.'''
