@@ -55,8 +55,9 @@ def eigenvalues(
         axes.tick_params(labelleft=first_in_row(axes))
         axes.set_xlabel("Re λ" if i + columns >= len(grid) else "")
         axes.tick_params(labelbottom=i + columns >= len(grid))
-    seeds = max(_seeds(results, rows) for _, rows, _ in spectra)
-    many = f" ({seeds} seeds)" if 1 < seeds <= SEEDS else f" ({SEEDS} of {seeds} seeds)" if seeds > 1 else ""
+    counts = [(_seeds(results, rows), min(rows["seed"].nunique(), SEEDS)) for _, rows, _ in spectra]
+    seeds, seen = max(counts, key=lambda count: (count[0] - count[1], count[0]))  # where most are missed
+    many = f" ({seen} of {seeds} seeds)" if seen < seeds else f" ({seeds} seeds)" if seeds > 1 else ""
     legend(figure, [
         Line2D([], [], ls="", marker="o", ms=3, mfc="none", mec=QUIET, mew=0.6, label=f"at the start{many}"),
         Line2D([], [], ls="", marker="o", ms=3, color=COLOURS[0], label=f"after training{many}"),

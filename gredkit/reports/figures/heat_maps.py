@@ -29,9 +29,11 @@ DARK = 0.22  # below this luminance white letters are easier to read than dark o
 MOST = 24  # values of an axis whose cells can be read
 
 
-def fits(results: pd.DataFrame, one: str, other: str) -> bool:
-    """Whether two axes have so few values that a map of them can be read."""
-    return max(len(values(results[column])) for column in (one, other)) <= MOST
+def too_many(results: pd.DataFrame, one: str, other: str) -> str:
+    """Why there is no map, if one of two axes has so many values that nobody could read it."""
+    if max(len(values(results[column])) for column in (one, other)) <= MOST:
+        return ""
+    return f"There is no map of {axis_name(one)} and {axis_name(other)}: one of them has more than {MOST} values."
 
 
 def heat_maps(results: pd.DataFrame, one: str, other: str) -> Figure:

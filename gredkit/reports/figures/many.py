@@ -1,5 +1,7 @@
 """Studies of very many variants: figures show the first and the best, and say so."""
 
+import textwrap
+
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -8,6 +10,7 @@ from gredkit.reports.figures.trials import compared, larger_is_better, scored
 
 MOST = 24  # variants that a figure can hold apart
 LINES = 8  # lines through points, with bands
+LETTERS = 21  # of a sentence that an inch has room for
 
 
 def fewer(results: pd.DataFrame, names: pd.Series, what: str, most: int = MOST) -> tuple[pd.DataFrame, str]:
@@ -36,8 +39,9 @@ def _ranks(results: pd.DataFrame, names: pd.Series) -> pd.Series:
 
 @themed
 def noted(figure: Figure, said: str) -> Figure:
-    """The figure with a sentence above it, if there is one to say."""
+    """The figure with sentences above it, if there are any to say."""
     if said:
-        figure.set_figheight(figure.get_figheight() + 0.2)
-        figure.suptitle(said, fontsize=SMALL, color=QUIET)
+        lines = textwrap.wrap(said, int(LETTERS * figure.get_figwidth()))
+        figure.set_figheight(figure.get_figheight() + 0.07 + 0.13 * len(lines))
+        figure.suptitle("\n".join(lines), fontsize=SMALL, color=QUIET)
     return figure

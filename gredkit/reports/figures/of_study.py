@@ -9,7 +9,7 @@ from gredkit.reports.figures.axes import axes, changes_together
 from gredkit.reports.figures.cost import cost
 from gredkit.reports.figures.eigenvalues import eigenvalues as eigenvalue_planes
 from gredkit.reports.figures.flavours import flavours
-from gredkit.reports.figures.heat_maps import fits
+from gredkit.reports.figures.heat_maps import too_many
 from gredkit.reports.figures.hop_filter import hop_filter
 from gredkit.reports.figures.k_ablation import Diameters, k_ablation, lines_of
 from gredkit.reports.figures.learning_curves import learning_curves
@@ -37,8 +37,9 @@ def figures_of_study(
         some, said_of_lines = fewer(compare, lines_of(compare, k), "line", LINES)
         yield "k_ablation", noted(k_ablation(some, diameters, references), said_of_lines)
     if columns != [k]:
-        yield "flavours", noted(flavours(few, references), said)
-        if len(columns) == 2 and (together or fits(compare, *columns)):
+        no_map = too_many(compare, *columns) if len(columns) == 2 and not together else ""
+        yield "flavours", noted(flavours(few, references), f"{said} {no_map}".strip())
+        if len(columns) == 2 and not no_map:
             yield "axes", axes(results)
     if len(eigenvalues):
         yield "eigenvalues", eigenvalue_planes(results, eigenvalues, diameters)

@@ -95,3 +95,10 @@ def test_of_many_seeds_the_first_are_drawn_and_the_legend_says_so():
     figure = eigenvalues(results, eigenvalues_frame(results, layers=1))
     assert [len(cloud.get_offsets()) for cloud in clouds(figure.axes[0])] == [50, 50]
     assert legend_names(figure)[0] == "at the start (10 of 30 seeds)"
+
+
+def test_a_seed_whose_eigenvalues_could_not_be_read_is_missed():
+    results = results_frame(flavour_axes(["lru"]), ["digits"], seeds=4)
+    frame = eigenvalues_frame(results)
+    figure = eigenvalues(results, frame[frame["seed"] != 2])
+    assert legend_names(figure)[0] == "at the start (3 of 4 seeds)"
