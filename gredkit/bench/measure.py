@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from gredkit.kernels.build import library
+
 PACKAGES = ("torch", "torch-geometric", "torch-scatter", "numpy", "scipy", "numba", "gredkit")
 
 
@@ -88,6 +90,7 @@ def environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
         "threads": torch.get_num_threads(),
+        "kernels": library() is not None,
         "load_average": list(os.getloadavg()),
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
     }

@@ -20,7 +20,11 @@ from gredkit.bench.training import training
 
 MARK, BACKWARD, OPTIMISER = "part: ", "autograd::engine::evaluate_function", "Optimizer.step"
 STEP, LOADING = "loss, and what no part has", "loading"
-MODEL, LAYER = "index, readout, and what no part has", "layer: skip, and what no part has"
+MODEL, LAYER = "index, readout, and what no part has", "layer: what no part has"
+METHODS = {
+    "rows": "layer: set MLP, norm",
+    "gated": "layer: gelu, GLU, dropout, skip",
+}  # which may run as one kernel each
 STEPS, WARMUP = {"zinc": 10, "peptides": 2, "cifar10": 5}, 2
 
 
@@ -65,6 +69,10 @@ def marked(model: GRED) -> Iterator[None]:
             before, after = _marks(part)
             stack.callback(module.register_forward_pre_hook(before).remove)
             stack.callback(module.register_forward_hook(after).remove)
+        for layer in model.layers:
+            for method, part in METHODS.items():
+                setattr(layer, method, record_function(MARK + part)(getattr(layer, method)))
+                stack.callback(delattr, layer, method)
         yield
 
 
@@ -75,12 +83,12 @@ def _parts(model: GRED) -> Iterator[tuple[nn.Module, str]]:
             yield child, name
     for layer in model.layers:
         yield layer, LAYER
-        for name, child in layer.named_children():
-            yield child, f"layer: {name}"
+        for name in ("aggregator", "encoder"):
+            yield layer.get_submodule(name), f"layer: {name}"
 
 
 def _marks(part: str) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Hooks before and after a module; dropout is called twice in a layer, one after the other."""
+    """Hooks before and after a module."""
     open_marks: list[record_function] = []
 
     def before(*_: object) -> None:

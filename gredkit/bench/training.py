@@ -65,7 +65,6 @@ def _take(steps: Sequence[Step]) -> None:
 
 def steps(setting: Setting, contestant: str, graphs: Sequence[Data]) -> list[Step]:
     """What a contestant does with the graphs: one call a batch. All that can be prepared is prepared before."""
-    keep_pages()  # as training does; all contestants profit
     size = setting.oracle_batch if contestant == ORACLE else setting.batch
     parts = [graphs[i : i + size] for i in range(0, len(graphs), size)]
     torch.manual_seed(0)
@@ -82,6 +81,7 @@ def steps(setting: Setting, contestant: str, graphs: Sequence[Data]) -> list[Ste
 
 def training(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., None]:
     """A function of a batch: forward, loss, backward and the optimiser's step."""
+    keep_pages()  # as training does; all contestants profit
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, fused=True)
     model.train()
 

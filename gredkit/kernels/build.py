@@ -3,6 +3,7 @@
 import ctypes
 import logging
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -43,13 +44,13 @@ def library() -> ctypes.CDLL | None:
     """The compiled kernels, or None where they cannot be had or `$GREDKIT_KERNELS` is 0."""
     if os.environ.get("GREDKIT_KERNELS") == "0":
         return None
-    compiler = shutil.which(os.environ.get("CC") or "cc")
-    if compiler is None:
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    if shutil.which(compiler[0]) is None:
         log.info("there is no C compiler, so the layers run in PyTorch alone, slower")
         return None
     try:
         found = ctypes.CDLL(str(_built(compiler)))
-    except (OSError, subprocess.SubprocessError) as error:
+    except (OSError, subprocess.SubprocessError, NotImplementedError) as error:  # the last: a disk without locks
         log.info("the kernels cannot be compiled, so the layers run in PyTorch alone, slower: %s", error)
         return None
     for name, arguments in FUNCTIONS.items():
@@ -58,9 +59,9 @@ def library() -> ctypes.CDLL | None:
     return found
 
 
-def _built(compiler: str) -> Path:
+def _built(compiler: list[str]) -> Path:
     """The library, compiled unless it is there; its name says for which source, compiler and processor."""
-    about = _output([compiler, *FLAGS, "-dM", "-E", "-x", "c", os.devnull])
+    about = _output([*compiler, *FLAGS, "-dM", "-E", "-x", "c", os.devnull])
     text = "".join(source.read_text() for source in SOURCES)
     name = xxhash.xxh3_64_hexdigest(f"{about} {FLAGS} {text}".encode())
     folder = Path(os.environ.get("GREDKIT_CACHE") or data_root()) / "kernels"
@@ -71,7 +72,7 @@ def _built(compiler: str) -> Path:
             if not path.is_file():
                 made = Path(temporary) / "kernels.so"
                 files = [str(source) for source in SOURCES if source.suffix == ".c"]
-                _output([compiler, *FLAGS, "-shared", *files, "-o", str(made), "-lm"])
+                _output([*compiler, *FLAGS, "-shared", *files, "-o", str(made), "-lm"])
                 made.replace(path)  # whole or not at all
     return path
 

@@ -10,13 +10,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#else
-static int omp_get_thread_num(void) { return 0; }
-#endif
 
-typedef float vec __attribute__((vector_size(32), aligned(4)));
+#include <omp.h>
+
+typedef float vec __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int64_t index_t;
 
 enum { V = 8, MR = 4, TILE = 64, BLOCK = 24 };

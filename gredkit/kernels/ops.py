@@ -39,7 +39,7 @@ def set_mlp(a: Tensor, targets: Tensor, node: Tensor, weights: Weights, gelu: st
     target of a row, or -1.
     Shape: a [sets, d], targets [nodes], node [sets] -> z [sets, d], x [nodes, d]
     """
-    return _SetMLP.apply(a, targets, node, GELU[gelu], eps, torch.is_grad_enabled(), *weights)  # type: ignore[return-value]
+    return _SetMLP.apply(a, targets, node, GELU[gelu], eps, torch.is_grad_enabled(), *weights)
 
 
 def hop_filter(z: Tensor, matrices: Tensor, start: Tensor, sets: Tensor, cuts: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def hop_filter(z: Tensor, matrices: Tensor, start: Tensor, sets: Tensor, cuts: T
 
     The last set is the empty one. `cuts` are nodes between which no other set is shared, the first and last included.
     """
-    return _HopFilter.apply(z, matrices, start, sets, cuts)  # type: ignore[return-value]
+    return _HopFilter.apply(z, matrices, start, sets, cuts)
 
 
 def hop_scan(u: Tensor, eigenvalues: Tensor, start: Tensor, sets: Tensor, cuts: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ def hop_scan(u: Tensor, eigenvalues: Tensor, start: Tensor, sets: Tensor, cuts: 
     `eigenvalues` are the real and the imaginary parts; the rest is as for the hop filter.
     Shape: u [sets, 2 n], eigenvalues [2, n], start [nodes + 1] -> [nodes, 2 n]
     """
-    return _HopScan.apply(u, eigenvalues, start, sets, cuts)  # type: ignore[return-value]
+    return _HopScan.apply(u, eigenvalues, start, sets, cuts)
 
 
 def hop_matrices(width: int, *recurrence: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ def hop_matrices(width: int, *recurrence: Tensor) -> Tensor:
 
     Shape: three of [n], W_in [n, d] twice, W_out [d, n] twice -> [width, d, d]
     """
-    return _HopMatrices.apply(width, *recurrence)  # type: ignore[return-value]
+    return _HopMatrices.apply(width, *recurrence)
 
 
 def gate(y: Tensor, x: Tensor, weights: Weights, gelu: str, dropout: float) -> Tensor:
@@ -74,7 +74,7 @@ def gate(y: Tensor, x: Tensor, weights: Weights, gelu: str, dropout: float) -> T
     Shape: y [nodes, d], x [nodes, d] -> [nodes, d]
     """
     seed = int(torch.randint(2**32, (), dtype=torch.int64)) if dropout else 0
-    return _Gate.apply(y, x, GELU[gelu], dropout, seed, *weights)  # type: ignore[return-value]
+    return _Gate.apply(y, x, GELU[gelu], dropout, seed, *weights)
 
 
 class _SetMLP(torch.autograd.Function):

@@ -69,7 +69,7 @@ class Incidence:
     def _product(self, x: Tensor) -> Tensor:
         if self.single:
             return x.index_select(0, self.columns)
-        if x.dim() == 2 and can_fuse(x):
+        if can_fuse(x) and x.dim() == 2 and len(x) == self.num_columns:
             return set_sum(x, self.start, self.columns)
         return F.embedding_bag(self.columns, x, self.start, mode="sum", include_last_offset=True)
 

@@ -83,7 +83,7 @@ class GREDLayer(nn.Module):
         """z of every set, and x of every node's own. Shape: a [sets + 1, dim] -> [sets + 1, dim], [nodes, dim]"""
         up, down = self.mlp.up, self.mlp.down
         weights = (*_affine(self.mlp.norm), *_affine(up), *_affine(down), *_affine(self.norm))
-        if can_fuse(a, up.weight):
+        if can_fuse(a, up.weight) and a.shape == (hops.num_sets + 1, up.in_features):
             return set_mlp(a, hops.targets.columns, hops.target_of, weights, self.gelu.approximate, EPS)
         x = self.mlp(a)
         return self.norm(x), hops.targets.sum(x)
@@ -92,8 +92,8 @@ class GREDLayer(nn.Module):
         """What becomes of what was read. Shape: [nodes, dim], [nodes, dim] -> [nodes, dim]"""
         value = _affine(self.glu.value) if isinstance(self.glu.value, Dense) else ()
         weights = (*value, *_affine(self.glu.gate))
-        if can_fuse(y, self.glu.gate.weight):
-            return gate(y, x, weights, self.gelu.approximate, self.dropout.p if self.training else 0.0)
+        if can_fuse(y, x, self.glu.gate.weight) and y.shape == x.shape:
+            return gate(y, x, weights, self.gelu.approximate, self.dropout.p if self.dropout.training else 0.0)
         return self.dropout(self.glu(self.dropout(self.gelu(y)))) + x
 
     def extra_repr(self) -> str:

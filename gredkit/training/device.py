@@ -32,7 +32,7 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager[obj
 
 def keep_pages() -> None:
     """Let the C library keep what is freed: large buffers that come anew each step would cost a page fault a page."""
-    with suppress(OSError, AttributeError):  # another system's library may not know of this
+    with suppress(OSError, AttributeError, TypeError):  # another system's library may not know of this
         for option, value in ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, -1), (M_TOP_PAD, 64 << 20)):
             ctypes.CDLL(None).mallopt(option, value)
 

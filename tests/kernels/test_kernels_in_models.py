@@ -60,11 +60,16 @@ def test_same_outputs_and_gradients(settings, K, without_kernels):
 
 def test_auto_takes_the_recurrence_where_sets_are_shared_and_the_matrices_elsewhere(monkeypatch):
     used = []
+
+    def watched(name, function):
+        def call(*arguments):
+            used.append(name)
+            return function(*arguments)
+
+        return call
+
     for name in ("hop_scan", "hop_filter"):
-        original = getattr(ops, name)
-        monkeypatch.setattr(
-            "gredkit.nn.encoders.lru." + name, lambda *a, n=name, f=original: (used.append(n), f(*a))[1]
-        )
+        monkeypatch.setattr(f"gredkit.nn.encoders.lru.{name}", watched(name, getattr(ops, name)))
     model = built(layers=1)
     chain = Batch.from_data_list([add_hops(graph, 40) for graph in graphs.peptides(2)])
     hops = HopIndex.of(chain).with_empty_hops
@@ -81,6 +86,20 @@ def test_other_precisions_do_without(dtype, precision, monkeypatch):
         assert model(batch_of(3)).isfinite().all()
 
 
+def test_a_part_of_the_wrong_shape_is_an_error_and_reads_no_foreign_memory():
+    class TooShort(torch.nn.Module):
+        def __init__(self, dim):
+            super().__init__()
+
+        def forward(self, h, hops):
+            return h[:3]
+
+    with pytest.raises((IndexError, RuntimeError)):
+        built(aggregator=TooShort)(batch_of(3))
+    with pytest.raises((IndexError, RuntimeError)):
+        built(encoder=TooShort)(batch_of(3))
+
+
 def test_nothing_is_dropped_in_evaluation():
     model, batch = built(dropout=0.5), batch_of(3)
     model.eval()
@@ -93,7 +112,8 @@ def test_parts_of_a_batch_share_no_set():
     for batch in (batch_of(3, 20, 40), batch_of(None, 150, 3)):
         hops = HopIndex.of(batch)
         for index in (hops, hops.with_empty_hops):
-            cuts, seen = index.cuts.tolist(), set()
+            cuts = index.cuts.tolist()
+            seen: set[int] = set()
             assert cuts[0] == 0
             assert cuts[-1] == hops.num_nodes
             assert len(cuts) > 3

@@ -59,7 +59,7 @@ class LRU(SequenceEncoder):
         return torch.polar((-decay).exp(), angle)
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
-        fused = can_fuse(z, self.in_re)
+        fused = can_fuse(z, self.in_re) and z.shape == (hops.num_sets + 1, self.dim)
         if self.mode == "auto" and fused and self._is_cheaper_by_set(hops):
             state = hop_scan(self._inputs(z), self._parts(), hops.seq_start, hops.seq_set, hops.cuts)
             return state @ torch.cat([self.out_re, -self.out_im], 1).mT
