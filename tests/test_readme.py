@@ -81,7 +81,11 @@ def test_studies_are_planned_trained_reported_and_asked(tmp_path):
         (plan, fewer, "6 trials, about"),
         (smoke, fewer, "over 2 seeds."),
         (single, ("--set", "EPOCHS=1", "--set", "DIM=8"), "over 3 seeds."),
-        (paper, ("--dry-run", "--set", "BATCH_SIZE=2"), "zinc"),
+        (
+            paper,
+            ("--dry-run", "--set", "LAYERS=1", "--set", "BATCH_SIZE=2", "--set", "K_VALUES=(1,)"),
+            "4 trials, about",
+        ),
         (REPORT, ("--import", "slowest"), "over 2 seeds."),
         (PREDICT, (), "p_"),
     ):
