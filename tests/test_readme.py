@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 from commands import ROOT, run
@@ -69,28 +70,39 @@ def test_a_users_own_encoder_is_listed_and_trained(tmp_path):
 
 
 STUDIES = "when the suite is added"
+PLAN, SMOKE, SINGLE, PAPER = commands(STUDIES)
 [REPORT], [PREDICT] = in_text("| `report` |"), in_text("| `predict` |")
 
 
-def test_studies_are_planned_trained_reported_and_asked(tmp_path):
-    write_zinc(tmp_path / "FOLDER")
-    (tmp_path / "slowest.py").write_text(block("Save as `slowest.py`", "python"))
-    plan, smoke, single, paper = commands(STUDIES)
-    fewer = (*TINY, "--set", "K_VALUES=(1, 2)")
-    for command, more, said in (
-        (plan, fewer, "6 trials, about"),
-        (smoke, fewer, "over 2 seeds."),
-        (single, ("--set", "EPOCHS=1", "--set", "DIM=8"), "over 3 seeds."),
+@pytest.mark.parametrize(
+    ("command", "more", "said"),
+    [
+        (PLAN, (*TINY, "--set", "K_VALUES=(1, 2)"), "6 trials, about"),
+        (SINGLE, ("--set", "EPOCHS=1", "--set", "DIM=8"), "over 3 seeds."),
         (
-            paper,
+            PAPER,
             ("--dry-run", "--set", "LAYERS=1", "--set", "BATCH_SIZE=2", "--set", "K_VALUES=(1,)"),
             "4 trials, about",
         ),
+    ],
+)
+def test_the_commands_about_studies(tmp_path, command, more, said):
+    write_zinc(tmp_path / "FOLDER")
+    result = run(*command, *more, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert said in result.stdout
+
+
+def test_a_study_is_trained_then_reported_and_asked(tmp_path):
+    (tmp_path / "slowest.py").write_text(block("Save as `slowest.py`", "python"))
+    for command, more, said in (
+        (SMOKE, (*TINY, "--set", "K_VALUES=(1, 2)"), "over 2 seeds."),
         (REPORT, ("--import", "slowest"), "over 2 seeds."),
         (PREDICT, (), "p_"),
     ):
-        run_id = next((folder.name for folder in tmp_path.glob("mlartifacts/k_hops/*")), "")
-        result = run(*(run_id if word == "ID" else word for word in command), *more, cwd=tmp_path)
+        model = next(tmp_path.glob("mlartifacts/k_hops/*/artifacts/model"), Path())
+        words = [model.parent.parent.name if word == "ID" else word for word in command]
+        result = run(*words, *more, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
         assert said in result.stdout
     report = tmp_path / "reports" / "k_hops"
