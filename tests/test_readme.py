@@ -50,7 +50,7 @@ def all_commands() -> list[list[str]]:
 
 
 def test_the_notebook_example_runs(tmp_path):
-    (tmp_path / "example.py").write_text(block("From a notebook", "python"))
+    (tmp_path / "example.py").write_text(block("## From a notebook", "python"))
     result = run("example.py", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "torch.Size([2, 1])" in result.stdout
