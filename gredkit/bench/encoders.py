@@ -24,7 +24,7 @@ Kernel = Callable[[int, list[Tensor]], Callable[[], object]]  # its forward and 
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Every encoder on every batch: it and the kernel in turns, then the three modes of the LRU."""
+    """Every encoder on every batch: it and the kernel in turns, then the modes of the LRU."""
     return {name: _batch(chosen(name, quick), 1 if quick else REPEATS) for name in BATCHES}
 
 
