@@ -24,6 +24,7 @@ MODEL, LAYER = "index, readout, and what no part has", "layer: what no part has"
 METHODS = {
     "rows": "layer: set MLP, norm",
     "gated": "layer: gelu, GLU, dropout, skip",
+    "fused": "layer: all behind the aggregator",
 }  # which may run as one kernel each
 STEPS, WARMUP = {"zinc": 10, "peptides": 2, "cifar10": 5}, 2
 

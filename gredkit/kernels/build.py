@@ -22,7 +22,7 @@ SOURCES = sorted(Path(__file__).parent.glob("*.[ch]"))
 FLAGS = ("-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fPIC")
 SECONDS = 120.0  # for a compiler
 
-# What the functions take: c is int, n a count or index, u unsigned, f float, and p a pointer.
+# What the functions take, and what follows > they return: c is int, n a count, u unsigned, f float, p a pointer.
 TYPES = {"c": ctypes.c_int, "n": ctypes.c_int64, "u": ctypes.c_uint32, "f": ctypes.c_float, "p": ctypes.c_void_p}
 FUNCTIONS = {
     "set_sum": "cncpppp",
@@ -34,8 +34,11 @@ FUNCTIONS = {
     "hop_scan_backward": "cncnppnppppppp",
     "hop_matrices_forward": "ccccpp",
     "hop_matrices_backward": "ccccppp",
-    "gate_forward": "cnccufupppppp",
+    "gate_forward": "cnccufupppcpppp",
     "gate_backward": "cnccufuppppppp",
+    "layer_kept": "nncccc>n",
+    "layer_forward": "cnncccccfufucppppp",
+    "layer_backward": "cnncccccufupnpppppp",
 }
 
 
@@ -53,9 +56,10 @@ def library() -> ctypes.CDLL | None:
     except (OSError, subprocess.SubprocessError, NotImplementedError) as error:  # the last: a disk without locks
         log.info("the kernels cannot be compiled, so the layers run in PyTorch alone, slower: %s", error)
         return None
-    for name, arguments in FUNCTIONS.items():
+    for name, types in FUNCTIONS.items():
+        arguments, _, result = types.partition(">")
         function = getattr(found, name)
-        function.argtypes, function.restype = [TYPES[kind] for kind in arguments], None
+        function.argtypes, function.restype = [TYPES[kind] for kind in arguments], TYPES.get(result)
     return found
 
 

@@ -198,8 +198,9 @@ MAYBE_UNUSED static void copy_padded(const float *from, index_t rows, int column
   if (!transpose)
     for (index_t i = 0; i < rows; i++) memcpy(to + i * padded(columns), from + i * columns, columns * sizeof(float));
   else
-    for (index_t i = 0; i < rows; i++)
-      for (int j = 0; j < columns; j++) to[(size_t)j * padded((int)rows) + i] = from[i * columns + j];
+    for (int first = 0; first < columns; first += V) /* a few columns at a time: their rows stay in the cache */
+      for (index_t i = 0; i < rows; i++)
+        for (int j = first; j < first + V && j < columns; j++) to[(size_t)j * padded((int)rows) + i] = from[i * columns + j];
 }
 
 MAYBE_UNUSED static void pointers(const float *rows[], const float *base, int count, int ld) {

@@ -1,16 +1,10 @@
 /* What follows the encoder: h = drop(value(t) * sigmoid(gate(t))) + x0 with t = drop(gelu(y)). */
-#include "common.h"
+#include "steps.h"
 
-typedef struct {
-  const float *value, *value_b, *gate, *gate_b; /* value NULL: the half form, value(t) = t */
-} GateWeights;
-typedef struct {
-  float *value, *value_b, *gate, *gate_b;
-} GateGradients;
-
-/* t [n, padded d] and pre [n, 2 padded d] (value, gate) are kept for the backward pass. */
+/* The row of x0 that belongs to node v is number at[v], or v if `at` is NULL; rows are `ld` numbers apart.
+ * t [n, padded d] and pre [n, 2 padded d] (value, gate) are kept for the backward pass; without one both are NULL. */
 void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y, const float *x0,
-                  const GateWeights *weights, float *t, float *pre, float *h) {
+                  const index_t *at, int ld, const GateWeights *weights, float *t, float *pre, float *h) {
   const int p = padded(d), full = weights->value != NULL;
   float *W = scratch((size_t)d * 2 * p);
   for (int i = 0; i < d; i++)
@@ -20,27 +14,27 @@ void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float
     }
 #pragma omp parallel num_threads(threads)
   {
-    float *out = scratch((size_t)TILE * 2 * p), *gated = scratch(p);
+    float *out = scratch((size_t)TILE * 2 * p), *gated = scratch(p), *tile = t ? NULL : scratch((size_t)TILE * p);
     const float *row[TILE];
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic)
     for (index_t begin = 0; begin < n; begin += TILE) {
       const int count = (int)smaller(TILE, n - begin);
+      float *some = t ? t + begin * p : tile;
       for (int i = 0; i < count; i++) {
-        const index_t r = begin + i;
-        float *ti = t + r * p;
-        gelu(form, d, y + r * d, ti, NULL);
-        drop(d, seed, r, limit, scale, ti);
+        gelu(form, d, y + (begin + i) * d, some + i * p, NULL);
+        drop(d, seed, begin + i, limit, scale, some + i * p);
       }
-      pointers(row, t + begin * p, count, p);
+      pointers(row, some, count, p);
       if (full) rows_times(row, count, d, W, 2 * p, 2 * p, out, 2 * p, 0);
       else rows_times(row, count, d, W + p, 2 * p, p, out + p, 2 * p, 0);
       for (int i = 0; i < count; i++) {
         const index_t r = begin + i;
-        float *value = pre + r * 2 * p, *gate = value + p, *o = out + i * 2 * p;
+        float *o = out + i * 2 * p, *value = pre ? pre + r * 2 * p : o, *gate = value + p;
+        const float *x = x0 + (at ? at[r] : r) * ld;
         if (full)
 #pragma omp simd
           for (int j = 0; j < d; j++) value[j] = o[j] + weights->value_b[j];
-        else memcpy(value, t + r * p, d * sizeof(float));
+        else memcpy(value, some + i * p, d * sizeof(float));
 #pragma omp simd
         for (int j = 0; j < d; j++) {
           gate[j] = o[p + j] + weights->gate_b[j];
@@ -48,10 +42,10 @@ void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float
         }
         drop(d, ~seed, r, limit, scale, gated);
 #pragma omp simd
-        for (int j = 0; j < d; j++) h[r * d + j] = x0[r * d + j] + gated[j];
+        for (int j = 0; j < d; j++) h[r * d + j] = x[j] + gated[j];
       }
     }
-    free(out), free(gated);
+    free(out), free(gated), free(tile);
   }
   free(W);
 }

@@ -1,5 +1,5 @@
 /* One matrix a hop: y_v = sum_k z_{v,k} M_k. */
-#include "common.h"
+#include "steps.h"
 
 /* start [n + 1], set [...]: the sequence of a node, nearest hop first; matrices [width, d, d], in by out. */
 void hop_filter_forward(int threads, index_t n, int d, int width, const index_t *start, const index_t *set, const float *z,
@@ -15,7 +15,7 @@ void hop_filter_forward(int threads, index_t n, int d, int width, const index_t 
   {
     float *out = scratch((size_t)(TILE + MR) * p), *zero = scratch(p);
     const float *row[TILE];
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic)
     for (index_t begin = 0; begin < n; begin += TILE) {
       const int count = (int)smaller(TILE, n - begin);
       memset(out, 0, sizeof(float) * TILE * p);
@@ -49,7 +49,7 @@ void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets,
   {
     float *out = scratch((size_t)TILE * p), *zero = scratch(p), *sum = scratch((size_t)BLOCK * p);
     const float *row[TILE];
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic)
     for (int k = 0; k < width; k++) copy_padded(matrices + (size_t)k * d * d, d, d, 1, turned + (size_t)k * d * p);
 #pragma omp for schedule(static)
     for (index_t r = 0; r < sets; r++) memset(into_z + r * d, 0, d * sizeof(float));

@@ -1,26 +1,33 @@
-/* One real matrix a hop: M_k = Re[W_out lambda^k exp(gamma) W_in], transposed, from the parameters of an LRU. */
-#include "common.h"
+/* One real matrix a hop: M_k = Re[W_out lambda^k exp(gamma) W_in], transposed, from the parameters of an LRU:
+ * lambda = exp(-exp(nu) + i exp(theta)). */
+#include "steps.h"
 
-typedef struct {
-  const float *decay, *angle, *gamma, *in_re, *in_im, *out_re, *out_im; /* [n] three times, [n, d] twice, [d, n] twice */
-} Recurrence;
-typedef struct {
-  float *decay, *angle, *gamma, *in_re, *in_im, *out_re, *out_im;
-} RecurrenceGradients;
+/* lambda^k exp(gamma). Shape: re and im [width, n] */
+static void powers(const Recurrence *of, int n, int width, float *re, float *im) {
+  for (int s = 0; s < n; s++) {
+    const double size = exp(-exp(of->nu[s])), angle = exp(of->theta[s]), a = size * cos(angle), b = size * sin(angle);
+    double x = exp(of->gamma[s]), y = 0;
+    for (int k = 0; k < width; k++) {
+      re[(size_t)k * n + s] = (float)x;
+      im[(size_t)k * n + s] = (float)y;
+      const double next = x * a - y * b;
+      y = x * b + y * a;
+      x = next;
+    }
+  }
+}
 
-/* F = [re W_re - im W_im; re W_im + im W_re] for rows [first, first + count) of W_in at hop k. Shape: [2 count, p] */
-static void filtered(const Recurrence *of, int d, int first, int count, int k, float *F) {
+/* F = [re W_re - im W_im; re W_im + im W_re] for rows [first, first + count) of W_in at one hop. Shape: [2 count, p] */
+static void filtered(const Recurrence *of, int d, int first, int count, const float *re, const float *im, float *F) {
   const int p = padded(d);
   for (int s = 0; s < count; s++) {
     const int r = first + s;
-    const float size = expf(of->gamma[r] - k * of->decay[r]);
-    const float re = size * cosf(k * of->angle[r]), im = size * sinf(k * of->angle[r]);
     const float *a = of->in_re + (size_t)r * d, *b = of->in_im + (size_t)r * d;
     float *x = F + (size_t)s * p, *y = F + (size_t)(count + s) * p;
 #pragma omp simd
     for (int j = 0; j < d; j++) {
-      x[j] = re * a[j] - im * b[j];
-      y[j] = re * b[j] + im * a[j];
+      x[j] = re[r] * a[j] - im[r] * b[j];
+      y[j] = re[r] * b[j] + im[r] * a[j];
     }
   }
 }
@@ -38,8 +45,9 @@ static void read_out(const Recurrence *of, int n, int d, int first, int count, f
 /* matrices [width, d, d], in by out */
 void hop_matrices_forward(int threads, int n, int d, int width, const Recurrence *of, float *matrices) {
   const int p = padded(d);
-  float *O = scratch((size_t)2 * n * p);
+  float *O = scratch((size_t)2 * n * p), *re = scratch((size_t)2 * width * n), *im = re + (size_t)width * n;
   read_out(of, n, d, 0, n, O);
+  powers(of, n, width, re, im);
 #pragma omp parallel num_threads(threads)
   {
     float *F = scratch((size_t)2 * n * p), *out = scratch((size_t)p * p);
@@ -47,14 +55,14 @@ void hop_matrices_forward(int threads, int n, int d, int width, const Recurrence
     for (int s = 0; s < 2 * n; s++) row[s] = F + (size_t)s * p;
 #pragma omp for schedule(dynamic)
     for (int k = 0; k < width; k++) {
-      filtered(of, d, 0, n, k, F);
+      filtered(of, d, 0, n, re + (size_t)k * n, im + (size_t)k * n, F);
       memset(out, 0, sizeof(float) * p * p);
       outer_sum(row, d, O, p, p, 2 * n, out, p);
       for (int i = 0; i < d; i++) memcpy(matrices + ((size_t)k * d + i) * d, out + (size_t)i * p, d * sizeof(float));
     }
     free(F), free(out), free(row);
   }
-  free(O);
+  free(O), free(re);
 }
 
 /* Each thread takes some states: all that is added up over hops is theirs alone. */
@@ -62,7 +70,10 @@ void hop_matrices_backward(int threads, int n, int d, int width, const Recurrenc
                            RecurrenceGradients *into) {
   enum { SOME = 8 };
   const int p = padded(d);
-  float *G = scratch((size_t)width * d * p), *turned = scratch((size_t)width * d * p);
+  float *turned = scratch((size_t)width * d * p), *copy = p != d ? scratch((size_t)width * d * p) : NULL;
+  float *re = scratch((size_t)2 * width * n), *im = re + (size_t)width * n;
+  const float *G = copy ? copy : into_matrices;
+  powers(of, n, width, re, im);
 #pragma omp parallel num_threads(threads)
   {
     float *F = scratch((size_t)2 * SOME * p), *O = scratch((size_t)2 * SOME * p);
@@ -71,7 +82,7 @@ void hop_matrices_backward(int threads, int n, int d, int width, const Recurrenc
     for (int s = 0; s < 2 * SOME; s++) row_F[s] = F + (size_t)s * p, row_O[s] = O + (size_t)s * p;
 #pragma omp for schedule(static)
     for (int k = 0; k < width; k++) {
-      copy_padded(into_matrices + (size_t)k * d * d, d, d, 0, G + (size_t)k * d * p);
+      if (copy) copy_padded(into_matrices + (size_t)k * d * d, d, d, 0, copy + (size_t)k * d * p);
       copy_padded(into_matrices + (size_t)k * d * d, d, d, 1, turned + (size_t)k * d * p);
     }
 #pragma omp for schedule(dynamic)
@@ -81,18 +92,18 @@ void hop_matrices_backward(int threads, int n, int d, int width, const Recurrenc
       memset(dO, 0, sizeof(float) * 2 * SOME * p);
       for (int s = 0; s < count; s++) {
         const int r = first + s;
-        into->decay[r] = into->angle[r] = into->gamma[r] = 0;
+        into->nu[r] = into->theta[r] = into->gamma[r] = 0;
         memset(into->in_re + (size_t)r * d, 0, d * sizeof(float));
         memset(into->in_im + (size_t)r * d, 0, d * sizeof(float));
       }
       for (int k = 0; k < width; k++) {
-        filtered(of, d, first, count, k, F);
+        const float *re_k = re + (size_t)k * n, *im_k = im + (size_t)k * n;
+        filtered(of, d, first, count, re_k, im_k, F);
         rows_times(row_O, 2 * count, d, turned + (size_t)k * d * p, p, p, dF, p, 0);
         rows_times(row_F, 2 * count, d, G + (size_t)k * d * p, p, p, dO, p, 1);
         for (int s = 0; s < count; s++) {
           const int r = first + s;
-          const float size = expf(of->gamma[r] - k * of->decay[r]);
-          const float re = size * cosf(k * of->angle[r]), im = size * sinf(k * of->angle[r]);
+          const float scale_re = re_k[r], scale_im = im_k[r];
           const float *a = of->in_re + (size_t)r * d, *b = of->in_im + (size_t)r * d;
           const float *x = dF + (size_t)s * p, *y = dF + (size_t)(count + s) * p;
           float *da = into->in_re + (size_t)r * d, *db = into->in_im + (size_t)r * d, into_re = 0, into_im = 0;
@@ -100,14 +111,18 @@ void hop_matrices_backward(int threads, int n, int d, int width, const Recurrenc
           for (int j = 0; j < d; j++) {
             into_re += x[j] * a[j] + y[j] * b[j];
             into_im += y[j] * a[j] - x[j] * b[j];
-            da[j] += re * x[j] + im * y[j];
-            db[j] += re * y[j] - im * x[j];
+            da[j] += scale_re * x[j] + scale_im * y[j];
+            db[j] += scale_re * y[j] - scale_im * x[j];
           }
-          const float along = into_re * re + into_im * im;
+          const float along = into_re * scale_re + into_im * scale_im;
           into->gamma[r] += along;
-          into->decay[r] -= k * along;
-          into->angle[r] += k * (into_im * re - into_re * im);
+          into->nu[r] -= k * along;
+          into->theta[r] += k * (into_im * scale_re - into_re * scale_im);
         }
+      }
+      for (int r = first; r < first + count; r++) {
+        into->nu[r] *= expf(of->nu[r]);
+        into->theta[r] *= expf(of->theta[r]);
       }
       for (int s = 0; s < count; s++)
         for (int j = 0; j < d; j++) {
@@ -117,5 +132,5 @@ void hop_matrices_backward(int threads, int n, int d, int width, const Recurrenc
     }
     free(F), free(O), free(dF), free(dO);
   }
-  free(G), free(turned);
+  free(turned), free(copy), free(re);
 }

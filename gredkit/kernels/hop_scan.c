@@ -18,7 +18,7 @@ void hop_scan_forward(int threads, index_t nodes, int n, const index_t *start, c
 #pragma omp parallel num_threads(threads)
   {
     float *state = scratch((size_t)4 * n);
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, 16)
     for (index_t v = 0; v < nodes; v++) {
       float *now = state, *next = state + 2 * n;
       memset(now, 0, sizeof(float) * 2 * n);

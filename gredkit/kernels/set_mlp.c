@@ -1,5 +1,5 @@
 /* The set MLP and the norm behind it: x = a + down(gelu(up(norm(a)))), z = norm(x). */
-#include "common.h"
+#include "steps.h"
 
 /* stats receives the mean and the inverse deviation. */
 static inline void norm(const float *x, int d, float eps, const float *w, const float *b, float *stats, float *out) {
@@ -36,13 +36,6 @@ static inline void norm_backward(const float *restrict x, int d, const float *st
   for (int j = 0; j < d; j++) into_x[j] = base[j] + scale * (g[j] * w[j] - level - (x[j] - mean) * scale * along);
 }
 
-typedef struct {
-  const float *norm_w, *norm_b, *up, *up_b, *down, *down_b, *last_w, *last_b; /* up [m, d], down [d, m] */
-} SetWeights;
-typedef struct {
-  float *norm_w, *norm_b, *up, *up_b, *down, *down_b, *last_w, *last_b;
-} SetGradients;
-
 /* u [rows, padded m], x [rows, padded d] and stats [rows, 4] are kept for the backward pass; without one u is NULL. */
 void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights, float *u,
                      float *x, float *stats, float *z) {
@@ -54,7 +47,7 @@ void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float ep
   {
     float *ln = scratch((size_t)TILE * p), *g = scratch((size_t)TILE * q), *out = scratch((size_t)TILE * (p > q ? p : q));
     const float *row[TILE];
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic)
     for (index_t begin = 0; begin < rows; begin += TILE) {
       const int count = (int)smaller(TILE, rows - begin);
       for (int i = 0; i < count; i++) norm(a + (begin + i) * d, d, eps, weights->norm_w, weights->norm_b, stats + (begin + i) * 4, ln + i * p);

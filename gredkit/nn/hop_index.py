@@ -13,6 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gredkit.errors import UserError
+from gredkit.kernels.steps import Index
 from gredkit.nn.incidence import Incidence, starts
 
 APART = 96  # nodes: rows for the parts that threads take by turns
@@ -146,6 +147,11 @@ class HopIndex:
             if node - cuts[-1] >= APART:
                 cuts.append(node)
         return torch.tensor([*cuts, self.num_nodes])
+
+    @cached_property
+    def index(self) -> Index:
+        """The sequences as the kernels read them; on a CPU."""
+        return Index(self.seq_start, self.seq_set, self.cuts, self.targets.columns, self.target_of)
 
     @cached_property
     def packed(self) -> Packed:

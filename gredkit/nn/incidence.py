@@ -82,4 +82,5 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        return _Product.apply(grad, ctx.matrix.transposed), None
+        matrix = ctx.matrix.transposed
+        return _Product.apply(grad, matrix) if torch.is_grad_enabled() else matrix._product(grad), None

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from gredkit.errors import UserError
-from gredkit.kernels.ops import can_fuse, gate, set_mlp
+from gredkit.kernels import ops
+from gredkit.kernels.ops import can_fuse
 from gredkit.nn.dense import GELU, Dense
+from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
 from gredkit.registry import AGGREGATORS, ENCODERS
 
@@ -75,26 +77,48 @@ class GREDLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
-        z, x = self.rows(self.aggregator(h, hops), hops)
+        a = self.aggregator(h, hops)
         sequences = hops.with_empty_hops if self.empty_hops == "constant" else hops
+        if (at_once := self.fused(a, sequences)) is not None:
+            return at_once
+        z, x = self.rows(a, hops)
         return self.gated(self.encoder(z, sequences), x)
+
+    def fused(self, a: Tensor, hops: HopIndex) -> Tensor | None:
+        """All that is left to do, at once, if the encoder can be folded. Shape: [sets + 1, dim] -> [nodes, dim]"""
+        recurrence = self.encoder.folded(hops) if isinstance(self.encoder, SequenceEncoder) else None
+        if recurrence is None or not self._can_fuse(a, hops):
+            return None
+        weights = ops.LayerWeights(self._of_rows(), recurrence, self._of_gate())
+        return ops.layer(a, hops.index, hops.width, weights, self.gelu.approximate, EPS, self._share())
 
     def rows(self, a: Tensor, hops: HopIndex) -> tuple[Tensor, Tensor]:
         """z of every set, and x of every node's own. Shape: a [sets + 1, dim] -> [sets + 1, dim], [nodes, dim]"""
-        up, down = self.mlp.up, self.mlp.down
-        weights = (*_affine(self.mlp.norm), *_affine(up), *_affine(down), *_affine(self.norm))
-        if can_fuse(a, up.weight) and a.shape == (hops.num_sets + 1, up.in_features):
-            return set_mlp(a, hops.targets.columns, hops.target_of, weights, self.gelu.approximate, EPS)
+        if self._can_fuse(a, hops):
+            return ops.set_mlp(a, hops.index, self._of_rows(), self.gelu.approximate, EPS)
         x = self.mlp(a)
         return self.norm(x), hops.targets.sum(x)
 
     def gated(self, y: Tensor, x: Tensor) -> Tensor:
         """What becomes of what was read. Shape: [nodes, dim], [nodes, dim] -> [nodes, dim]"""
-        value = _affine(self.glu.value) if isinstance(self.glu.value, Dense) else ()
-        weights = (*value, *_affine(self.glu.gate))
         if can_fuse(y, x, self.glu.gate.weight) and y.shape == x.shape:
-            return gate(y, x, weights, self.gelu.approximate, self.dropout.p if self.dropout.training else 0.0)
+            return ops.gate(y, x, self._of_gate(), self.gelu.approximate, self._share())
         return self.dropout(self.glu(self.dropout(self.gelu(y)))) + x
+
+    def _can_fuse(self, a: Tensor, hops: HopIndex) -> bool:
+        up = self.mlp.up
+        return can_fuse(a, up.weight) and a.shape == (hops.num_sets + 1, up.in_features)
+
+    def _of_rows(self) -> tuple[Tensor, ...]:
+        return *_affine(self.mlp.norm), *_affine(self.mlp.up), *_affine(self.mlp.down), *_affine(self.norm)
+
+    def _of_gate(self) -> tuple[Tensor, ...]:
+        value = _affine(self.glu.value) if isinstance(self.glu.value, Dense) else ()
+        return *value, *_affine(self.glu.gate)
+
+    def _share(self) -> float:
+        """That dropout drops."""
+        return self.dropout.p if self.dropout.training else 0.0
 
     def extra_repr(self) -> str:
         return f"empty_hops={self.empty_hops!r}"

@@ -55,24 +55,35 @@ def test_set_sum(d, rows, columns, seed):
     assert torch.allclose(ops.set_sum(x, start, listed).double(), expected, atol=1e-5)
 
 
+def index_of(targets, rows, *sequences):
+    """An index in which the targets are these sets."""
+    node = torch.full((rows,), -1)
+    node[targets] = torch.arange(len(targets))
+    start, sets, cuts = sequences or [torch.empty(0, dtype=torch.long)] * 3
+    return ops.Index(start, sets, cuts, targets, node)
+
+
 @given(DIMS, DIMS, ROWS, GELUS, SEEDS)
 @settings(max_examples=40)
 def test_set_mlp(d, m, rows, gelu, seed):
     torch.manual_seed(seed)
     targets = torch.randperm(rows)[: max(rows // 3, 1)]
-    node = torch.full((rows,), -1)
-    node[targets] = torch.arange(len(targets))
-    weights = [normal(d), normal(d), *dense(m, d), *dense(d, m), normal(d), normal(d)]
-
-    def plain(a, w, b, up, up_b, down, down_b, last_w, last_b):
-        hidden = F.gelu(F.linear(F.layer_norm(a, (d,), w, b, 1e-2), up, up_b), approximate=gelu)
-        x = a + F.linear(hidden, down, down_b)
-        return F.layer_norm(x, (d,), last_w, last_b, 1e-2), x[targets]
 
     def fused(a, *weights):
-        return ops.set_mlp(a, targets, node, weights, gelu, 1e-2)
+        return ops.set_mlp(a, index_of(targets, rows), weights, gelu, 1e-2)
 
-    assert_same(fused, plain, [normal(rows, d), *weights])
+    assert_same(fused, lambda a, *weights: plain_rows(a, targets, gelu, *weights), [normal(rows, d), *of_rows(d, m)])
+
+
+def of_rows(d, m):
+    return [normal(d), normal(d), *dense(m, d), *dense(d, m), normal(d), normal(d)]
+
+
+def plain_rows(a, targets, gelu, w, b, up, up_b, down, down_b, last_w, last_b):
+    d = a.shape[1:]
+    hidden = F.gelu(F.linear(F.layer_norm(a, d, w, b, 1e-2), up, up_b), approximate=gelu)
+    x = a + F.linear(hidden, down, down_b)
+    return F.layer_norm(x, d, last_w, last_b, 1e-2), x[targets]
 
 
 def random_index(nodes, sets, width):
@@ -88,7 +99,8 @@ def random_index(nodes, sets, width):
     mask = torch.arange(width) < length[:, None]
     grid = torch.zeros(nodes, width, dtype=torch.long)
     grid[mask] = columns
-    return (start, columns, cuts), grid, mask[..., None]
+    targets = torch.randperm(max(sets, nodes))[:nodes] % sets  # each its own, if there are enough
+    return index_of(targets, sets, start, columns, cuts), grid, mask[..., None]
 
 
 @given(DIMS, ROWS, st.integers(3, 40), st.integers(1, 7), SEEDS)
@@ -100,7 +112,7 @@ def test_hop_filter(d, nodes, sets, width, seed):
     def plain(z, matrices):
         return torch.einsum("nki,kio->no", z[grid] * mask, matrices)
 
-    assert_same(lambda z, m: ops.hop_filter(z, m, *index), plain, [normal(sets, d), normal(width, d, d)])
+    assert_same(lambda z, m: ops.hop_filter(z, m, index), plain, [normal(sets, d), normal(width, d, d)])
 
 
 @given(DIMS, ROWS, st.integers(3, 40), st.integers(1, 7), SEEDS)
@@ -116,7 +128,7 @@ def test_hop_scan(n, nodes, sets, width, seed):
 
     eigenvalues = torch.polar(torch.rand(n), 6 * torch.rand(n))
     eigenvalues = torch.stack([eigenvalues.real, eigenvalues.imag]).requires_grad_()
-    assert_same(lambda u, e: ops.hop_scan(u, e, *index), plain, [normal(sets, 2 * n), eigenvalues])
+    assert_same(lambda u, e: ops.hop_scan(u, e, index), plain, [normal(sets, 2 * n), eigenvalues])
 
 
 @given(DIMS, DIMS, st.integers(1, 9), SEEDS)
@@ -124,14 +136,43 @@ def test_hop_scan(n, nodes, sets, width, seed):
 def test_hop_matrices(n, d, width, seed):
     torch.manual_seed(seed)
 
-    def plain(decay, angle, gamma, in_re, in_im, out_re, out_im):
-        k = torch.arange(width)[:, None]
-        filtered = torch.exp(gamma + k * torch.complex(-decay, angle))[..., None] * torch.complex(in_re, in_im)
-        return (torch.complex(out_re, out_im) @ filtered).real.mT
+    assert_same(
+        lambda *inputs: ops.hop_matrices(width, *inputs), lambda *inputs: matrices_of(width, *inputs), recurrence(n, d)
+    )
 
-    vectors = [torch.rand(n).requires_grad_(), (6 * torch.rand(n)).requires_grad_(), normal(n)]
-    matrices = [normal(n, d), normal(n, d), normal(d, n), normal(d, n)]
-    assert_same(lambda *inputs: ops.hop_matrices(width, *inputs), plain, [*vectors, *matrices])
+
+def matrices_of(width, nu, theta, gamma, in_re, in_im, out_re, out_im):
+    k = torch.arange(width)[:, None]
+    filtered = torch.exp(gamma + k * torch.complex(-nu.exp(), theta.exp()))[..., None] * torch.complex(in_re, in_im)
+    return (torch.complex(out_re, out_im) @ filtered).real.mT
+
+
+def recurrence(n, d):
+    vectors = [torch.rand(n).log().requires_grad_(), (6 * torch.rand(n)).log().requires_grad_(), normal(n)]
+    size = (n + d) ** -0.5
+    return [*vectors, *(normal(*shape, scale=size) for shape in [(n, d), (n, d), (d, n), (d, n)])]
+
+
+@given(st.tuples(DIMS, DIMS, DIMS), ROWS, st.integers(1, 7), GELUS, st.booleans(), SEEDS)
+@settings(max_examples=40)
+def test_layer(sizes, nodes, width, gelu, is_full, seed):
+    torch.manual_seed(seed)
+    d, m, n = sizes
+    sets = 2 * nodes + 3
+    index, grid, mask = random_index(nodes, sets, width)
+
+    def plain(a, *weights):
+        mlp, of_recurrence, glu = weights[:8], weights[8:15], weights[15:]
+        z, x = plain_rows(a, index.targets, gelu, *mlp)
+        y = torch.einsum("nki,kio->no", z[grid] * mask, matrices_of(width, *of_recurrence))
+        return plain_gate(y, x, gelu, *glu)
+
+    def fused(a, *weights):
+        parts = ops.LayerWeights(weights[:8], weights[8:15], weights[15:])
+        return ops.layer(a, index, width, parts, gelu, 1e-2, 0.0)
+
+    glu = [*(dense(d, d) if is_full else ()), *dense(d, d)]
+    assert_same(fused, plain, [normal(sets, d), *of_rows(d, m), *recurrence(n, d), *glu])
 
 
 @given(DIMS, ROWS, GELUS, st.booleans(), SEEDS)
@@ -139,13 +180,15 @@ def test_hop_matrices(n, d, width, seed):
 def test_gate(d, nodes, gelu, is_full, seed):
     torch.manual_seed(seed)
 
-    def plain(y, x, *weights):
-        t = F.gelu(y, approximate=gelu)
-        value = F.linear(t, *weights[:2]) if is_full else t
-        return value * F.linear(t, *weights[-2:]).sigmoid() + x
-
     weights = [*(dense(d, d) if is_full else ()), *dense(d, d)]
-    assert_same(lambda y, x, *w: ops.gate(y, x, w, gelu, 0.0), plain, [normal(nodes, d), normal(nodes, d), *weights])
+    inputs = [normal(nodes, d), normal(nodes, d), *weights]
+    assert_same(lambda y, x, *w: ops.gate(y, x, w, gelu, 0.0), lambda y, x, *w: plain_gate(y, x, gelu, *w), inputs)
+
+
+def plain_gate(y, x, gelu, *weights):
+    t = F.gelu(y, approximate=gelu)
+    value = F.linear(t, *weights[:2]) if len(weights) == 4 else t
+    return value * F.linear(t, *weights[-2:]).sigmoid() + x
 
 
 def test_gelu_far_from_zero_and_what_is_not_finite():
@@ -157,7 +200,7 @@ def test_gelu_far_from_zero_and_what_is_not_finite():
         assert torch.allclose(out.double(), expected, rtol=1e-5, atol=1e-7)
     for bad in (float("nan"), float("inf")):
         z, x = ops.set_mlp(
-            torch.full((3, 4), bad), torch.arange(3), torch.arange(3),
+            torch.full((3, 4), bad), index_of(torch.arange(3), 3),
             (torch.ones(4), torch.zeros(4), torch.eye(4), torch.zeros(4), torch.eye(4), torch.zeros(4),
              torch.ones(4), torch.zeros(4)), "none", 1e-6,
         )  # fmt: skip
@@ -217,5 +260,5 @@ def test_any_number_of_threads_gives_the_same_and_always_the_same_bits(threads):
 
 
 def _filter_and_gradients(z, matrices, index):
-    y = ops.hop_filter(z, matrices, *index)
+    y = ops.hop_filter(z, matrices, index)
     return [y, *torch.autograd.grad(y, [z, matrices], y.detach().cos())]

@@ -10,7 +10,7 @@ from torch_geometric.data import Batch
 
 from gredkit import GRED, GraphSpec, add_hops
 from gredkit.bench import graphs
-from gredkit.kernels import ops
+from gredkit.kernels import ops, steps
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.hop_index import HopIndex
 from gredkit.registry import ENCODERS
@@ -68,19 +68,21 @@ def test_auto_takes_the_recurrence_where_sets_are_shared_and_the_matrices_elsewh
 
         return call
 
+    monkeypatch.setattr(ops, "layer", watched("layer", ops.layer))
     for name in ("hop_scan", "hop_filter"):
         monkeypatch.setattr(f"gredkit.nn.encoders.lru.{name}", watched(name, getattr(ops, name)))
-    model = built(layers=1)
+    layer = built(layers=1).layers[0]
     chain = Batch.from_data_list([add_hops(graph, 40) for graph in graphs.peptides(2)])
-    hops = HopIndex.of(chain).with_empty_hops
-    model.layers[0].encoder(torch.randn(hops.num_sets + 1, 20), hops)
-    model(batch_of(2))
-    assert used == ["hop_scan", "hop_filter"]
+    for batch in (chain, batch_of(2)):
+        hops = HopIndex.of(batch)
+        layer(torch.randn(hops.num_nodes, 20), hops)
+        layer.encoder(torch.randn(hops.num_sets + 1, 20), hops.with_empty_hops)
+    assert used == ["hop_scan", "hop_scan", "layer", "hop_filter"]
 
 
 @pytest.mark.parametrize(("dtype", "precision"), [(torch.float64, None), (torch.float32, torch.bfloat16)])
 def test_other_precisions_do_without(dtype, precision, monkeypatch):
-    monkeypatch.setattr(ops, "_call", lambda *arguments: pytest.fail("a kernel was called"))
+    monkeypatch.setattr(steps, "_call", lambda *arguments: pytest.fail("a kernel was called"))
     model = built().to(dtype)
     with torch.autocast("cpu", precision, enabled=precision is not None):
         assert model(batch_of(3)).isfinite().all()

@@ -61,23 +61,26 @@ class LRU(SequenceEncoder):
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
         fused = can_fuse(z, self.in_re) and z.shape == (hops.num_sets + 1, self.dim)
         if self.mode == "auto" and fused and self._is_cheaper_by_set(hops):
-            state = hop_scan(self._inputs(z), self._parts(), hops.seq_start, hops.seq_set, hops.cuts)
+            state = hop_scan(self._inputs(z), self._parts(), hops.index)
             return state @ torch.cat([self.out_re, -self.out_im], 1).mT
         if self.mode in ("auto", "kernel"):
             kernel = self.kernel(hops.width)
             if fused:
-                return hop_filter(z, kernel, hops.seq_start, hops.seq_set, hops.cuts)
+                return hop_filter(z, kernel, hops.index)
             rows = hops.grid.sum(z).view(hops.num_nodes, hops.width * self.dim)
             return rows @ kernel.to(z.dtype).flatten(0, 1)
         state = self.states(z, hops)[:, 0]
         return (state.real @ self.out_re.mT.to(state.real) - state.imag @ self.out_im.mT.to(state.real)).to(z.dtype)
 
+    def folded(self, hops: HopIndex) -> tuple[Tensor, ...] | None:
+        is_folded = self.mode == "kernel" or (self.mode == "auto" and not self._is_cheaper_by_set(hops))
+        return self._parameters_of_matrices() if is_folded else None
+
     def kernel(self, width: int) -> Tensor:
         """Re[W_out Λ^k exp(γ) W_in] for k = 0..width - 1, transposed. Shape: [width, dim in, dim out]"""
-        decay, angle = self._polar()
-        recurrence = (decay, angle, self.gamma_log, self.in_re, self.in_im, self.out_re, self.out_im)
         if can_fuse(self.in_re):
-            return hop_matrices(width, *recurrence)
+            return hop_matrices(width, *self._parameters_of_matrices())
+        decay, angle = self._polar()
         k = torch.arange(width, device=decay.device, dtype=decay.dtype)[:, None]
         size = (self.gamma_log.to(decay) - k * decay).exp()
         # Λ^k exp(γ) times W_in, then the real part of the product with W_out, in real numbers.
@@ -110,6 +113,9 @@ class LRU(SequenceEncoder):
         """Real and imaginary parts of Λ. Shape: [2, state_dim]"""
         decay, angle = self._polar()
         return (-decay).exp() * torch.stack([angle.cos(), angle.sin()])
+
+    def _parameters_of_matrices(self) -> tuple[Tensor, ...]:
+        return self.nu_log, self.theta_log, self.gamma_log, self.in_re, self.in_im, self.out_re, self.out_im
 
     def _is_cheaper_by_set(self, hops: HopIndex) -> bool:
         """Whether projecting every set once costs less than a matrix product for every row."""

@@ -1,0 +1,43 @@
+/* The steps of a layer, for those that take several at once. Each says in its own file what it does. */
+#pragma once
+#include "common.h"
+
+typedef struct {
+  const float *norm_w, *norm_b, *up, *up_b, *down, *down_b, *last_w, *last_b; /* up [m, d], down [d, m] */
+} SetWeights;
+typedef struct {
+  float *norm_w, *norm_b, *up, *up_b, *down, *down_b, *last_w, *last_b;
+} SetGradients;
+
+typedef struct {
+  const float *nu, *theta, *gamma, *in_re, *in_im, *out_re, *out_im; /* [n] three times, [n, d] twice, [d, n] twice */
+} Recurrence;
+typedef struct {
+  float *nu, *theta, *gamma, *in_re, *in_im, *out_re, *out_im;
+} RecurrenceGradients;
+
+typedef struct {
+  const float *value, *value_b, *gate, *gate_b; /* value NULL: the half form, value(t) = t */
+} GateWeights;
+typedef struct {
+  float *value, *value_b, *gate, *gate_b;
+} GateGradients;
+
+void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights,
+                     float *u, float *x, float *stats, float *z);
+void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights, const float *u,
+                      const float *x, const float *stats, const float *into_z, const float *into_x0, const index_t *node,
+                      float *into_a, SetGradients *into);
+void hop_matrices_forward(int threads, int n, int d, int width, const Recurrence *of, float *matrices);
+void hop_matrices_backward(int threads, int n, int d, int width, const Recurrence *of, const float *into_matrices,
+                           RecurrenceGradients *into);
+void hop_filter_forward(int threads, index_t n, int d, int width, const index_t *start, const index_t *set, const float *z,
+                        const float *matrices, float *y);
+void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets, const index_t *start, const index_t *set,
+                         index_t cuts, const index_t *cut, const float *z, const float *matrices, const float *into_y,
+                         float *into_z, float *into_matrices);
+void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
+                  const float *x0, const index_t *at, int ld, const GateWeights *weights, float *t, float *pre, float *h);
+void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
+                   const GateWeights *weights, const float *t, const float *pre, const float *into_h, float *into_y,
+                   GateGradients *into);
