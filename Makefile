@@ -8,7 +8,7 @@ ablation: setup  ## train the encoders of the RNN-flavour ablation and print the
 	$(BIN)/python -m gredkit.run --gin ablations/rnn_flavors.gin --jobs 2
 
 test: setup lint types  ## lint, types and tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 setup: .venv/.ready  ## create .venv and install gredkit with what its tests need
 

@@ -1,12 +1,16 @@
 """gredkit: ablations of GRED, the graph model that reads hops with a linear RNN."""
 
-from gredkit.data import HopData, add_hops, add_hops_to_all
-from gredkit.data.task import GraphSpec
-from gredkit.nn.hop_index import HopIndex
-from gredkit.nn.layer import GREDLayer
-from gredkit.nn.models.gred import GRED, count_parameters
-from gredkit.nn.scan import linear_scan
-from gredkit.saved import load
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gredkit.data.hops import HopData, add_hops, add_hops_to_all
+    from gredkit.data.task import GraphSpec
+    from gredkit.nn.hop_index import HopIndex
+    from gredkit.nn.layer import GREDLayer
+    from gredkit.nn.models.gred import GRED, count_parameters
+    from gredkit.nn.scan import linear_scan
+    from gredkit.saved import load
 
 __all__ = [
     "GRED",
@@ -21,3 +25,26 @@ __all__ = [
     "load",
 ]
 __version__ = "0.1.0"
+
+# Each is imported when it is first asked for: PyTorch Geometric takes seconds, and a report does without it.
+_HOMES = {
+    "gredkit.data.hops": ("HopData", "add_hops", "add_hops_to_all"),
+    "gredkit.data.task": ("GraphSpec",),
+    "gredkit.nn.hop_index": ("HopIndex",),
+    "gredkit.nn.layer": ("GREDLayer",),
+    "gredkit.nn.models.gred": ("GRED", "count_parameters"),
+    "gredkit.nn.scan": ("linear_scan",),
+    "gredkit.saved": ("load",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            globals()[name] = found = getattr(import_module(home), name)
+            return found
+    raise AttributeError(f"module 'gredkit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from gredkit.ablation.source import Source
 from gredkit.imports import import_own
 
 
@@ -48,5 +47,7 @@ def prepare_process(arguments: argparse.Namespace) -> None:
 
 def apply_options(arguments: argparse.Namespace) -> None:
     """For a command about one trial: read all that was given."""
+    from gredkit.ablation.source import Source  # which needs PyTorch: `--help` does not
+
     prepare_process(arguments)
     Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules)).load()

@@ -5,10 +5,6 @@ import shlex
 import sys
 from pathlib import Path
 
-from gredkit.ablation.dry_run import dry_run
-from gredkit.ablation.invocation import Options, run_study
-from gredkit.ablation.source import Source
-from gredkit.ablation.summary import summarise
 from gredkit.cli import add_options, console, prepare_process
 from gredkit.errors import command
 
@@ -23,19 +19,27 @@ def main() -> None:
     add("--tracking-uri", metavar="URI", help="of MLflow; $MLFLOW_TRACKING_URI or mlflow.db here by default")
     add("--work", type=Path, default=Path(".gredkit"), metavar="FOLDER", help="for what is not finished")
     add("--reports", type=Path, default=Path("reports"), metavar="FOLDER", help="for the reports")
+    add("--no-report", action="store_true", help="train and track only; python -m gredkit.report writes it later")
     add("--launcher", default="local", metavar="NAME", help="see python -m gredkit.components launchers")
     arguments = parser.parse_args()
     if arguments.jobs < 1:
         parser.error(f"--jobs counts processes and cannot be {arguments.jobs}")
     prepare_process(arguments)
+    from gredkit.ablation.source import Source  # what needs PyTorch is imported when all options are read
+
     source = Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules))
     if arguments.dry_run:
+        from gredkit.ablation.dry_run import dry_run
+
         dry_run(source, arguments.jobs, console())
         return
+    from gredkit.ablation.invocation import Options, run_study
+    from gredkit.ablation.summary import summarise
+
     said = shlex.join(["python", "-m", "gredkit.run", *sys.argv[1:]])
     options = Options(said, arguments.jobs, arguments.tracking_uri, arguments.work, arguments.retry, arguments.launcher)
     ended = run_study(source, options, console())
-    summarise(ended, options, arguments.reports, console())
+    summarise(ended, options, None if arguments.no_report else arguments.reports, console())
     sys.exit(ended.exit_code)
 
 

@@ -1,14 +1,17 @@
 """A tiny study as a real process, and what MLflow has of it afterwards."""
 
+import functools
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from gredkit.ablation.tracking import Known, Tracker
+from gredkit.store import connect
 
 STUDY = """
 study.axes = {'variant.encoder': %ENCODERS, 'K': (1, None)}
@@ -26,16 +29,27 @@ TRIALS = 8
 WITHOUT_AXES = "".join(line for line in STUDY.splitlines(keepends=True) if "ENCODERS" not in line)
 
 
-class TinyStudy:
-    """The study in a folder of its own."""
+@functools.cache
+def empty_store() -> bytes:
+    """A store whose tables MLflow has made, which takes it some seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        connect(f"sqlite:///{folder}/mlflow.db")
+        return Path(folder, "mlflow.db").read_bytes()
 
-    def __init__(self, folder: Path, text: str = STUDY):
-        self.folder = folder
+
+class TinyStudy:
+    """The study in a folder of its own, with an empty store; its report is drawn where a test is about that."""
+
+    def __init__(self, folder: Path, text: str = STUDY, *, has_store: bool = True, reports: bool = False):
+        self.folder, self.reports = folder, reports
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tiny.gin").write_text(text)
+        if has_store:
+            (folder / "mlflow.db").write_bytes(empty_store())
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "gredkit.run", "--gin", "tiny.gin", *arguments]
+        no_report = [] if self.reports else ["--no-report"]
+        return [sys.executable, "-m", "gredkit.run", "--gin", "tiny.gin", *no_report, *arguments]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """To its end."""

@@ -1,12 +1,11 @@
 """Studies in a real MLflow store, planned from gin and told as a trial tells them, without the training."""
 
-import functools
 import json
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from studies import empty_store
 
 from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.plan import Plan, make_plan
@@ -16,7 +15,6 @@ from gredkit.ablation.tracking import Tracker
 from gredkit.ablation.trial import Trial
 from gredkit.reports.reading import read_study
 from gredkit.reports.study import StudyData
-from gredkit.store import connect
 
 COMMAND = "python -m gredkit.run --gin tiny.gin --tracking-uri http://me:secret@somewhere"
 GIN = """
@@ -39,7 +37,7 @@ class TrackedStudy:
         self.folder = folder
         file = folder / "tiny.gin"
         file.write_text(text)
-        (folder / "mlflow.db").write_bytes(_new_store())
+        (folder / "mlflow.db").write_bytes(empty_store())
         self.uri = f"sqlite:///{folder / 'mlflow.db'}"
         self.plan = make_plan(Source((str(file),)))
         self.tracker = Tracker("tiny", self.uri)
@@ -56,14 +54,6 @@ class TrackedStudy:
 
     def read(self) -> StudyData:
         return read_study(self.tracker)
-
-
-@functools.cache
-def _new_store() -> bytes:
-    """An empty store, whose tables take MLflow some seconds to make."""
-    with tempfile.TemporaryDirectory() as folder:
-        connect(f"sqlite:///{folder}/mlflow.db")
-        return Path(folder, "mlflow.db").read_bytes()
 
 
 def _train(folder: TrialFolder, trial: Trial, end: float | str) -> None:

@@ -14,22 +14,25 @@ from gredkit.reports.write import write_report
 from gredkit.store import open_command
 
 
-def summarise(ended: Ended, options: Options, reports: Path, console: Console) -> None:
-    """The report, what went wrong, and the commands that go on from here."""
+def summarise(ended: Ended, options: Options, reports: Path | None, console: Console) -> None:
+    """The report if there is a folder for it, what went wrong, and the commands that go on from here."""
     tracker = ended.tracker
+    again = f"python -m gredkit.report --study {shlex.quote(tracker.study)}"
 
     def say(said: str) -> None:
         console.print(said, highlight=False, markup=False, soft_wrap=True)
 
     try:
-        study = read_study(tracker)
-        written = write_report(study, reports / tracker.study)
-        show(study, console)
-        say(f"report: {written[-1]}")
+        if reports is None:
+            say(f"report: none was asked for; {again} writes it")
+        else:
+            study = read_study(tracker)
+            written = write_report(study, reports / tracker.study)
+            show(study, console)
+            say(f"report: {written[-1]}")
     except UserError as error:
         say(f"there is no report: {error}")
     except Exception as error:  # whoever wrote the report: the trials are safe, and the exit code speaks of them
-        again = f"python -m gredkit.report --study {shlex.quote(tracker.study)}"
         say(f"there is no report: {type(error).__name__}: {cause(error)}; the trials are safe, and {again} tries again")
     for one in ended.trials:
         if one.state in ("failed", "diverged"):

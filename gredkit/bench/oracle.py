@@ -19,6 +19,7 @@ from gredkit.nn.aggregators.sum import SumAggregator
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.layer import GREDLayer
 from gredkit.nn.models.gred import GRED
+from gredkit.nn.scan import linear_scan
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,17 @@ def distances(graph: Data) -> np.ndarray:
     return floyd_warshall(np.maximum(adjacency, adjacency.T), unweighted=True) if nodes else adjacency
 
 
-def dense_batch(graphs: Data | Sequence[Data], K: int | None) -> DenseBatch:
-    """Masks of hops 0..K of a batch, a list of graphs or a single one; `K=None` stops at each diameter."""
+def dense_batch(graphs: Data | Sequence[Data], K: int | None, size: int = 0) -> DenseBatch:
+    """Masks of hops 0..K of a batch, a list of graphs or a single one; `K=None` stops at each diameter.
+
+    Padded to the largest graph, or to `size` nodes if that is more.
+    """
     if isinstance(graphs, Data):
         graphs = graphs.to_data_list() if isinstance(graphs, Batch) else [graphs]
     apart = [distances(graph) for graph in graphs]
     diameter = [int(d[np.isfinite(d)].max(initial=0)) for d in apart]
     last = max(diameter) if K is None else K
-    size = max(map(len, apart))
+    size = max(size, *map(len, apart))
     masks = torch.zeros(len(apart), last + 1, size, size, dtype=torch.bool)
     real = torch.zeros(len(apart), size, dtype=torch.bool)
     for i, d in enumerate(apart):
@@ -61,15 +65,16 @@ def dense_batch(graphs: Data | Sequence[Data], K: int | None) -> DenseBatch:
 class DenseGRED(nn.Module):
     """A GRED model with aggregator 'sum' and encoder 'lru', computed densely with that model's parameters.
 
+    The recurrence is run as it is written or, with `scan`, as the published code does: by a parallel scan.
     Shape: batch, its dense form -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 
-    def __init__(self, model: GRED):
+    def __init__(self, model: GRED, scan: bool = False):
         super().__init__()
         for layer in model.layers:
             if not isinstance(layer.aggregator, SumAggregator) or not isinstance(layer.encoder, LRU):
                 raise UserError("the dense oracle knows the aggregator 'sum' and the encoder 'lru' only")
-        self.model = model
+        self.model, self.scan = model, scan
 
     def forward(self, batch: Data, dense: DenseBatch) -> Tensor:
         features = self.model.encode_features(batch)
@@ -78,7 +83,7 @@ class DenseGRED(nn.Module):
         masks = dense.masks.to(h.dtype)
         for layer in self.model.layers:
             assert isinstance(layer, GREDLayer)
-            h = dense_layer(layer, h, masks, dense)
+            h = dense_layer(layer, h, masks, dense, self.scan)
         return self.model.head(self.pool(h, dense.real))
 
     def pool(self, h: Tensor, real: Tensor) -> Tensor:
@@ -89,7 +94,7 @@ class DenseGRED(nn.Module):
         return total / real.sum(1, keepdim=True).clamp(min=1) if self.model.readout == "mean" else total
 
 
-def dense_layer(layer: GREDLayer, h: Tensor, masks: Tensor, dense: DenseBatch) -> Tensor:
+def dense_layer(layer: GREDLayer, h: Tensor, masks: Tensor, dense: DenseBatch, scan: bool) -> Tensor:
     """x = MLP2(mask @ h),  z = LN(x),  s_k = Λ s_{k+1} + W_in z_k,  h' = GLU(gelu(Re[W_out s_0])) + x_0
 
     Shape: h [B, N, dim], masks [B, K + 1, N, N] -> [B, N, dim]
@@ -104,7 +109,7 @@ def dense_layer(layer: GREDLayer, h: Tensor, masks: Tensor, dense: DenseBatch) -
         z = z.masked_fill(dense.beyond, 0)
 
     assert isinstance(layer.encoder, LRU)
-    states = hidden_states(layer.encoder, z)
+    states = hidden_states(layer.encoder, z, scan)
     W_out = torch.complex(layer.encoder.out_re, layer.encoder.out_im)
     y = layer.dropout(F.gelu((states[:, 0] @ W_out.mT).real, approximate=approximate))
     gate = torch.sigmoid(F.linear(y, layer.glu.gate.weight, layer.glu.gate.bias))
@@ -112,11 +117,13 @@ def dense_layer(layer: GREDLayer, h: Tensor, masks: Tensor, dense: DenseBatch) -
     return layer.dropout(value * gate) + x[:, 0]
 
 
-def hidden_states(lru: LRU, z: Tensor) -> Tensor:
+def hidden_states(lru: LRU, z: Tensor, scan: bool) -> Tensor:
     """All states of the recurrence from hop K to hop 0. Shape: [B, K + 1, N, dim] -> [B, K + 1, N, state], complex"""
     eigenvalues = torch.exp(torch.complex(-lru.nu_log.exp(), lru.theta_log.exp()))
     W_in = torch.complex(lru.in_re, lru.in_im) * lru.gamma_log.exp()[:, None]
     inputs = z.to(W_in.dtype) @ W_in.mT
+    if scan:
+        return linear_scan(eigenvalues, inputs.transpose(1, 2), reverse=True).transpose(1, 2)
     states = [inputs[:, -1]]
     for k in reversed(range(z.shape[1] - 1)):
         states.append(eigenvalues * states[-1] + inputs[:, k])

@@ -34,6 +34,7 @@ class Setting:
     repeats: int
     dropout: float
     oracle_batch: int  # it takes as many steps as the graphs need; on Peptides 2 wastes less on padding than 4
+    largest: int  # nodes of the dataset's largest graph, to which the published code pads all
     gps: Mapping[str, Any]  # what the GPS model is built with
     state_dim: int | None = None
     model: Mapping[str, Any] = field(default_factory=dict)
@@ -64,16 +65,17 @@ class Setting:
     def small(self) -> "Setting":
         """A run that only shows that everything works."""
         gps = {**self.gps, "dim": 8, "layers": 1}
-        return replace(self, dim=8, state_dim=8, layers=2, batch=4, batches=1, oracle_batch=2, repeats=1, gps=gps)
+        small = replace(self, dim=8, state_dim=8, layers=2, batch=4, batches=1, repeats=1, gps=gps)
+        return replace(small, oracle_batch=2, largest=60)
 
 
-# What GPS is built with is from the published configurations of GraphGPS.
+# Layers, width, message passing and readout of GPS are those of GraphGPS' published configurations.
 SETTINGS = {
     "zinc": Setting(
         "zinc", "ZINC", graphs.zinc,
         GraphSpec(nodes=(graphs.ATOMS,), outputs=1, edges=(graphs.BONDS,)),
         lambda out, y: F.l1_loss(out.flatten(), y.flatten()),
-        K=4, dim=72, layers=11, batch=32, batches=4, repeats=15, dropout=0.2, oracle_batch=32,
+        K=4, dim=72, layers=11, batch=32, batches=4, repeats=15, dropout=0.2, oracle_batch=32, largest=38,
         gps={"dim": 64, "layers": 10, "local": "gine", "readout": "sum"},
         model={"edge_features": "categorical"},
     ),
@@ -81,14 +83,15 @@ SETTINGS = {
         "peptides_func", "peptides-func", graphs.peptides,
         GraphSpec(nodes=graphs.OGB_ATOM, outputs=10),
         F.binary_cross_entropy_with_logits,
-        K=40, dim=88, layers=8, batch=32, batches=2, repeats=3, dropout=0.2, oracle_batch=2,
+        K=40, dim=88, layers=8, batch=32, batches=2, repeats=3, dropout=0.2, oracle_batch=2, largest=444,
         gps={"dim": 96, "layers": 4, "local": "gated", "readout": "mean"},
     ),
     "cifar10": Setting(
         "cifar10", "CIFAR10", graphs.cifar10,
         GraphSpec(nodes=graphs.COLOURS, outputs=10),
         F.cross_entropy,
-        K=4, dim=96, layers=8, batch=16, batches=2, repeats=9, dropout=0.15, oracle_batch=16, state_dim=64,
+        K=4, dim=96, layers=8, batch=16, batches=2, repeats=9, dropout=0.15, oracle_batch=16, largest=150,
+        state_dim=64,
         gps={"dim": 52, "layers": 3, "local": "gated", "readout": "mean"},
         model={"features": "dense", "readout": "mean", "head_layers": 1},
     ),

@@ -14,7 +14,7 @@ from torch_geometric.loader import DataLoader
 from gredkit.data.task import SPLITS, Task
 from gredkit.errors import UserError
 from gredkit.training import checkpoint as checkpoints
-from gredkit.training.device import autocast, keep_pages, peak_mb, reset_peak
+from gredkit.training.device import autocast, keep_pages, past_at_rest, peak_mb, reset_peak
 from gredkit.training.evaluation import Evaluation, NotFinite, at_least_single, batches, evaluate
 from gredkit.training.optimiser import set_rate
 from gredkit.training.recipe import Recipe
@@ -77,6 +77,7 @@ class Diverged(Exception):
         )
 
 
+@past_at_rest()
 def fit(
     model: nn.Module,
     task: Task,

@@ -18,7 +18,7 @@ LONG = ("--set", "EPOCHS=40")
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     """Every trial with its scores, trained one after another without a disturbance."""
-    study = TinyStudy(tmp_path_factory.mktemp("undisturbed"))
+    study = TinyStudy(tmp_path_factory.mktemp("undisturbed"), has_store=False, reports=True)
     result = study.run(*LONG)
     assert result.returncode == 0, result.stderr
     return study
@@ -45,10 +45,12 @@ def test_the_second_time_nothing_is_trained(undisturbed):
     assert {name: known.run for name, known in undisturbed.trials().items()} == runs
 
 
-def test_two_at_a_time_give_the_same_results(undisturbed, tmp_path):
+def test_two_at_a_time_give_the_same_results_and_no_report_if_none_is_asked_for(undisturbed, tmp_path):
     study = TinyStudy(tmp_path)
     result = study.run(*LONG, "--jobs", "2")
     assert result.returncode == 0, result.stderr
+    assert "python -m gredkit.report --study tiny writes it" in result.stdout
+    assert not (tmp_path / "reports").exists()
     assert study.scores() == undisturbed.scores()
 
 
@@ -239,7 +241,7 @@ class Raising(Mean):
 
 def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
     variants = "{'fine': {}, 'too fast': {'LEARNING_RATE': 1e30}, 'broken': {'variant.encoder': 'raising'}}"
-    study = TinyStudy(tmp_path, f"study.variants = {variants}\n{WITHOUT_AXES}")
+    study = TinyStudy(tmp_path, f"study.variants = {variants}\n{WITHOUT_AXES}", reports=True)
     (tmp_path / "raising.py").write_text(RAISING)
     (tmp_path / "broken").touch()
     result = study.run("--import", "raising")
@@ -288,7 +290,7 @@ def small_disk(tmp_path):
 
 def test_a_disk_that_is_full_of_everything_is_a_sentence(small_disk, tmp_path):
     disk, make_room = small_disk
-    study = TinyStudy(disk / "study", WITHOUT_AXES)
+    study = TinyStudy(disk / "study", WITHOUT_AXES, has_store=False, reports=True)
     first = study.run()  # not even MLflow's store fits
     assert first.returncode == 2, first.stderr
     assert len(first.stderr.splitlines()) == 1

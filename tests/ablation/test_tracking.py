@@ -43,7 +43,7 @@ def test_tags_and_parameters_say_which_trial_it_is(one_trial):
     assert int(params["parameters"]) > 100
     parent = study.tracker().client.get_run(tags["mlflow.parentRunId"])
     assert parent.data.tags["kind"] == "study"
-    assert parent.data.tags["command"] == "python -m gredkit.run --gin tiny.gin"
+    assert parent.data.tags["command"] == "python -m gredkit.run --gin tiny.gin --no-report"
     assert run.info.status == parent.info.status == "FINISHED"
 
 

@@ -71,6 +71,7 @@ def test_ratios_of_training_are_those_of_its_contestants(everything, setting):
     assert row["graphs"] == "synthetic"
     ms, mb = ({name: one[key] for name, one in row["contestants"].items()} for key in ("ms_per_graph", "peak_mb"))
     assert row["speedup_vs_oracle"] == pytest.approx(ms["oracle"] / ms["gredkit"])
+    assert row["speedup_vs_published_way"] == pytest.approx(ms["published way"] / ms["gredkit"])
     assert row["speedup_vs_gps"] == pytest.approx(ms["gps"] / ms["gredkit"])
     assert row["evaluation_speedup"] == pytest.approx(ms["gredkit"] / ms["gredkit evaluating"])
     batch = {name: one["batch"] for name, one in row["contestants"].items()}

@@ -1,0 +1,31 @@
+"""What is imported when: PyTorch takes seconds, and not every command needs it."""
+
+import pytest
+from commands import run
+
+import gredkit
+
+HEAVY = ("torch", "torch_geometric", "mlflow", "matplotlib")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import gredkit",
+        "import gredkit.report",
+        "import runpy; sys.argv = ['run', '--help']; runpy.run_module('gredkit.run', run_name='__main__')",
+    ],
+)
+def test_what_needs_no_model_imports_none(statement):
+    code = f"import sys, atexit; atexit.register(lambda: print([m for m in {HEAVY} if m in sys.modules])); {statement}"
+    result = run("-c", code)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_public_name_is_there_and_no_other():
+    for name in gredkit.__all__:
+        assert getattr(gredkit, name).__name__ == name
+        assert name in dir(gredkit)
+    with pytest.raises(AttributeError, match="has no attribute 'GERD'"):
+        gredkit.GERD  # noqa: B018
