@@ -26,7 +26,7 @@ SECONDS = 120.0  # for a compiler
 TYPES = {"c": ctypes.c_int, "n": ctypes.c_int64, "u": ctypes.c_uint32, "f": ctypes.c_float, "p": ctypes.c_void_p}
 FUNCTIONS = {
     "set_sum": "cncpppp",
-    "set_mlp_forward": "cncccfpppppp",
+    "set_mlp_forward": "cncccfppppppp",
     "set_mlp_backward": "cncccpppppppppp",
     "hop_filter_forward": "cnccppppp",
     "hop_filter_backward": "cnccnppnpppppp",

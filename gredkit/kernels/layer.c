@@ -10,7 +10,7 @@ typedef struct {
   const index_t *start, *set, *cut, *target, *node; /* of the sequences; the set of a node, and the node of a set */
 } LayerIndex;
 
-/* What is kept for the backward pass, one part behind the other; without one, t, pre and u are not there. */
+/* What is kept for the backward pass, one part behind the other; without one there is less of it. */
 typedef struct {
   float *x, *stats, *z, *matrices, *y, *u, *t, *pre;
 } Kept;
@@ -26,12 +26,12 @@ static Kept parts_of(float *memory, index_t nodes, index_t sets, int d, int m, i
   const size_t p = padded(d), q = padded(m);
   Kept kept = {0};
   *used = 0;
-  kept.x = take(memory, used, sets * p);
-  kept.stats = take(memory, used, sets * 4);
+  kept.x = take(memory, used, (keep ? sets : nodes) * p);
   kept.z = take(memory, used, (size_t)sets * d);
   kept.matrices = take(memory, used, (size_t)width * d * d);
   kept.y = take(memory, used, (size_t)nodes * d);
   if (!keep) return kept;
+  kept.stats = take(memory, used, sets * 4);
   kept.u = take(memory, used, sets * q);
   kept.t = take(memory, used, nodes * p);
   kept.pre = take(memory, used, nodes * 2 * p);
@@ -53,10 +53,11 @@ void layer_forward(int threads, index_t nodes, index_t sets, int d, int m, int n
   size_t used;
   const Kept to = parts_of(kept, nodes, sets, d, m, width, keep, &used);
   if (keep && p != d) memset(to.t, 0, sizeof(float) * nodes * p);
-  set_mlp_forward(threads, sets, d, m, form, eps, a, &weights->mlp, to.u, to.x, to.stats, to.z);
+  set_mlp_forward(threads, sets, d, m, form, eps, a, &weights->mlp, index->node, to.u, to.x, to.stats, to.z);
   hop_matrices_forward(threads, n, d, width, &weights->recurrence, to.matrices);
   hop_filter_forward(threads, nodes, d, width, index->start, index->set, to.z, to.matrices, to.y);
-  gate_forward(threads, nodes, d, form, limit, scale, seed, to.y, to.x, index->target, p, &weights->gate, to.t, to.pre, h);
+  gate_forward(threads, nodes, d, form, limit, scale, seed, to.y, to.x, keep ? index->target : NULL, p, &weights->gate, to.t,
+               to.pre, h);
 }
 
 /* into_weights: the gradients of all weights, one behind the other in the order of LayerWeights. */

@@ -90,10 +90,11 @@ class _SetMLP(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, index: Index, gelu: int, eps: float, keep: bool, *weights: Tensor) -> Any:
         a, weights = a.contiguous(), _contiguous(weights)
-        z, x, *kept = steps.set_mlp(a, weights, gelu, eps, keep)
+        z, x, *kept = steps.set_mlp(a, index, weights, gelu, eps, keep)
         ctx.gelu, ctx.node = gelu, index.node
         ctx.save_for_backward(a, x, *kept, *weights)
-        return z, x.index_select(0, index.targets)[:, : a.shape[1]].contiguous()
+        at_targets = x.index_select(0, index.targets) if keep else x
+        return z, at_targets[:, : a.shape[1]].contiguous()
 
     @staticmethod
     @once_differentiable

@@ -36,9 +36,10 @@ static inline void norm_backward(const float *restrict x, int d, const float *st
   for (int j = 0; j < d; j++) into_x[j] = base[j] + scale * (g[j] * w[j] - level - (x[j] - mean) * scale * along);
 }
 
-/* u [rows, padded m], x [rows, padded d] and stats [rows, 4] are kept for the backward pass; without one u is NULL. */
-void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights, float *u,
-                     float *x, float *stats, float *z) {
+/* u [rows, padded m], x [rows, padded d] and stats [rows, 4] are kept for the backward pass. Without one u and stats are
+ * NULL, and x [nodes, padded d] receives only the rows that `node` gives a place, which is not -1. */
+void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights,
+                     const index_t *node, float *u, float *x, float *stats, float *z) {
   const int p = padded(d), q = padded(m);
   float *up = scratch((size_t)d * q), *down = scratch((size_t)m * p);
   copy_padded(weights->up, m, d, 1, up);
@@ -46,11 +47,13 @@ void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float ep
 #pragma omp parallel num_threads(threads)
   {
     float *ln = scratch((size_t)TILE * p), *g = scratch((size_t)TILE * q), *out = scratch((size_t)TILE * (p > q ? p : q));
+    float *unread = scratch(p), no_stats[4];
     const float *row[TILE];
 #pragma omp for schedule(dynamic)
     for (index_t begin = 0; begin < rows; begin += TILE) {
       const int count = (int)smaller(TILE, rows - begin);
-      for (int i = 0; i < count; i++) norm(a + (begin + i) * d, d, eps, weights->norm_w, weights->norm_b, stats + (begin + i) * 4, ln + i * p);
+      for (int i = 0; i < count; i++)
+        norm(a + (begin + i) * d, d, eps, weights->norm_w, weights->norm_b, stats ? stats + (begin + i) * 4 : no_stats, ln + i * p);
       pointers(row, ln, count, p);
       rows_times(row, count, d, up, q, q, out, q, 0);
       for (int i = 0; i < count; i++) {
@@ -63,14 +66,15 @@ void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float ep
       pointers(row, g, count, q);
       rows_times(row, count, m, down, p, p, out, p, 0);
       for (int i = 0; i < count; i++) {
-        const float *ai = a + (begin + i) * d, *o = out + i * p;
-        float *xi = x + (begin + i) * p;
+        const index_t r = begin + i;
+        const float *ai = a + r * d, *o = out + i * p;
+        float *xi = u ? x + r * p : node[r] >= 0 ? x + node[r] * p : unread;
 #pragma omp simd
         for (int j = 0; j < d; j++) xi[j] = ai[j] + o[j] + weights->down_b[j];
-        norm(xi, d, eps, weights->last_w, weights->last_b, stats + (begin + i) * 4 + 2, z + (begin + i) * d);
+        norm(xi, d, eps, weights->last_w, weights->last_b, (stats ? stats + r * 4 : no_stats) + 2, z + r * d);
       }
     }
-    free(ln), free(g), free(out);
+    free(ln), free(g), free(out), free(unread);
   }
   free(up), free(down);
 }

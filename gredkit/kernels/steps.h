@@ -24,7 +24,7 @@ typedef struct {
 } GateGradients;
 
 void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights,
-                     float *u, float *x, float *stats, float *z);
+                     const index_t *node, float *u, float *x, float *stats, float *z);
 void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights, const float *u,
                       const float *x, const float *stats, const float *into_z, const float *into_x0, const index_t *node,
                       float *into_a, SetGradients *into);

@@ -36,13 +36,16 @@ def set_sum(x: Tensor, start: Tensor, columns: Tensor) -> Tensor:
 
 
 def set_mlp(
-    a: Tensor, weights: Weights, gelu: int, eps: float, keep: bool
-) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """z, and what is kept: x, statistics of the norms, what gelu reads. Shape: a [sets, d] -> [sets, d], padded x"""
+    a: Tensor, index: Index, weights: Weights, gelu: int, eps: float, keep: bool
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """z, and what is kept: x, statistics of the norms, what gelu reads; if not, x of the nodes alone, and no more.
+
+    Shape: a [sets, d] -> z [sets, d], x padded
+    """
     (rows, d), m = a.shape, len(weights[2])
-    x, stats, z = a.new_empty(rows, _padded(d)), a.new_empty(rows, 4), torch.empty_like(a)
-    u = a.new_empty(rows, _padded(m)) if keep else None
-    _call("set_mlp_forward", rows, d, m, gelu, eps, a, weights, u, x, stats, z)
+    z, x = torch.empty_like(a), a.new_empty(rows if keep else len(index.targets), _padded(d))
+    stats, u = (a.new_empty(rows, 4), a.new_empty(rows, _padded(m))) if keep else (None, None)
+    _call("set_mlp_forward", rows, d, m, gelu, eps, a, weights, index.node, u, x, stats, z)
     return z, x, stats, u
 
 

@@ -58,6 +58,14 @@ def test_same_outputs_and_gradients(settings, K, without_kernels):
         assert (with_them[1][name] - gradient).abs().max() <= 1e-4 * scale, name
 
 
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_the_same_without_gradients(settings):
+    batch, model = batch_of(3), built(**settings, dropout=0.3).eval()
+    out = model(batch)
+    with torch.no_grad():
+        assert torch.allclose(model(batch), out, rtol=1e-5, atol=1e-5)  # PyTorch runs its LSTM another way
+
+
 def test_auto_takes_the_recurrence_where_sets_are_shared_and_the_matrices_elsewhere(monkeypatch):
     used = []
 
