@@ -83,7 +83,7 @@ SETTINGS = {
         "peptides_func", "peptides-func", graphs.peptides,
         GraphSpec(nodes=graphs.OGB_ATOM, outputs=10),
         F.binary_cross_entropy_with_logits,
-        K=40, dim=88, layers=8, batch=32, batches=2, repeats=3, dropout=0.2, oracle_batch=2, largest=444,
+        K=40, dim=88, layers=8, batch=32, batches=2, repeats=5, dropout=0.2, oracle_batch=2, largest=444,
         gps={"dim": 96, "layers": 4, "local": "gated", "readout": "mean"},
     ),
     "cifar10": Setting(

@@ -23,10 +23,10 @@ from gredkit.ablation.source import Source
 from gredkit.ablation.worker import train
 from gredkit.bench.measure import Timing, digits, interleave, milliseconds, show
 
-COMMAND, TRIAL = "python -m gredkit.run", "the process of a trial"
+COMMAND, REPORT, TRIAL = "python -m gredkit.run", "python -m gredkit.report", "the process of a trial"
 IMPORTS = {  # by the module that imports it
     "nothing": "", "torch": "torch", "torch_geometric": "torch_geometric", "mlflow": "mlflow",
-    "gredkit": "gredkit", TRIAL: "gredkit.ablation.worker", COMMAND: "gredkit.run",
+    REPORT: "gredkit.report", TRIAL: "gredkit.ablation.worker", COMMAND: "gredkit.ablation.invocation",
 }  # fmt: skip
 TRIALS = ("ring_transfer", "digits", "molecules")
 HEAVIEST = 12  # packages that are named

@@ -75,7 +75,7 @@ def _hops(graphs: Sequence[Data], K: int | None, folder: Path, name: str, progre
         return (arrays._asdict() for arrays in in_parallel(lambda g: hop_arrays(g, K), graphs, "hop index",
                                                            progress=progress))  # fmt: skip
 
-    return _entry(folder / f"hops-{name}-K{_K_name(K)}-v{columns.FORMAT}", search, K=K)
+    return cached(folder / f"hops-{name}-K{_K_name(K)}-v{columns.FORMAT}", search, K=K)
 
 
 def _positional(
@@ -90,7 +90,7 @@ def _positional(
             for values in in_parallel(positional.precompute, graphs, positional.key, progress=progress):
                 yield {"values": values.numpy()}
 
-    return _entry(folder / f"{positional.key}-{name}-{digest}-v{columns.FORMAT}", compute, **settings)
+    return cached(folder / f"{positional.key}-{name}-{digest}-v{columns.FORMAT}", compute, **settings)
 
 
 def _larger(folder: Path, name: str, K: int | None) -> Columns | None:
@@ -107,7 +107,7 @@ def _larger(folder: Path, name: str, K: int | None) -> Columns | None:
     return None
 
 
-def _entry(path: Path, compute: Callable[[], Iterable[Mapping[str, np.ndarray]]], **about: Any) -> Columns:
+def cached(path: Path, compute: Callable[[], Iterable[Mapping[str, np.ndarray]]], **about: Any) -> Columns:
     """Open an entry of the cache; make it first where it is missing or damaged.
 
     One process makes it, in a folder of its own that takes its place in one step; the others wait.

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+import xxhash
 from torch_geometric.data import Data
 
+from gredkit.data.cache import cache_folder, cached
+from gredkit.data.columns import FORMAT, Columns
 from gredkit.data.objectives import objective
 from gredkit.data.splits import seeded_split
 from gredkit.data.task import GraphSpec, Task
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 COMMON = 20  # atoms that a type has at least
 POOLED = 0  # the number of all other types
 BONDS = 4  # single, double and triple are 1..3, as in ZINC
+LEFT_OUT = ("unreadable", "repeated")
 Structure = tuple[list[str], np.ndarray, np.ndarray]
 
 
@@ -36,12 +40,9 @@ def molecules(lines: int | None = None, train: float = 0.8, validation: float = 
     Lines that RDKit does not read and molecules that the file has already shown are left out. `lines` limits how
     many of the file are read.
     """
-    from rdkit import rdBase
-
-    with rdBase.BlockLogs():
-        read, notes = read_molecules(_file()[:lines])
-        target = standardised(properties(read)) @ [1, -1, -1]
-        made = [_structure(molecule) for molecule in read]
+    found = _described(_file()[:lines])
+    made = [(one["kinds"].astype(str).tolist(), one["ends"].T, one["bonds"]) for one in found]
+    target = standardised(np.concatenate([one["properties"] for one in found])) @ [1, -1, -1]
     count = Counter(kind for kinds, _, _ in made for kind in kinds)
     common = sorted((kind for kind in count if count[kind] >= COMMON), key=lambda kind: (-count[kind], kind))
     graphs = [_graph(structure, common) for structure in made]
@@ -53,9 +54,28 @@ def molecules(lines: int | None = None, train: float = 0.8, validation: float = 
         graphs=graphs,
         splits=seeded_split(len(made), seed, train=train, validation=validation),
         objective=objective("regression"),
-        notes=notes,
+        notes=dict(zip(LEFT_OUT, found[0]["left_out"].tolist(), strict=True)),
         reading={"smiles": "atom_types", "types": common},
     )
+
+
+def _described(lines: list[str]) -> Columns:
+    """Structures and properties of the molecules of a SMILES file; RDKit takes seconds, so they are kept."""
+    from rdkit import __version__, rdBase
+
+    def describe() -> Iterator[Mapping[str, np.ndarray]]:
+        with rdBase.BlockLogs():
+            read, left_out = read_molecules(lines)
+            values, counts = properties(read), list(left_out.values())
+            for molecule, row in zip(read, values, strict=True):
+                kinds, ends, bonds = _structure(molecule)
+                yield {"kinds": np.array(kinds, "S8"), "ends": ends.T, "bonds": bonds, "properties": row[None],
+                       "left_out": np.array(counts, np.int64)}  # fmt: skip
+                counts = []  # the first one has told
+
+    text = "\n".join([__version__, Path(__file__).read_text(), *lines])
+    name = xxhash.xxh3_64_hexdigest(text.encode())
+    return cached(cache_folder() / f"molecules-{name}-v{FORMAT}", describe, rdkit=__version__)
 
 
 def typed_graph(molecule: Mol, types: Sequence[str]) -> Data:
@@ -78,7 +98,7 @@ def read_molecules(lines: list[str]) -> tuple[list[Mol], dict[str, int]]:
     from rdkit import Chem
 
     read: dict[str, Mol] = {}
-    left_out = {"unreadable": 0, "repeated": 0}
+    left_out = dict.fromkeys(LEFT_OUT, 0)
     for line in lines:
         molecule = Chem.MolFromSmiles(line.split()[0]) if line.strip() else None
         if molecule is None or not molecule.GetNumAtoms():

@@ -107,3 +107,17 @@ def test_nothing_is_printed(capfd):
     assert capfd.readouterr() == ("", "")
     Chem.MolFromSmiles("C(")
     assert "C(" in capfd.readouterr().err  # RDKit does complain where it is let
+
+
+def test_rdkit_reads_the_file_once(monkeypatch):
+    first = molecules(lines=60)
+    monkeypatch.setattr(
+        "gredkit.data.datasets.molecules.read_molecules", lambda lines: pytest.fail("the file is read again")
+    )
+    again = molecules(lines=60)
+    assert again.notes == first.notes
+    for one, other in zip(first.graphs, again.graphs, strict=True):
+        assert one.to_dict().keys() == other.to_dict().keys()
+        assert all(torch.equal(value, other[key]) for key, value in one)
+    with pytest.raises(pytest.fail.Exception):
+        molecules(lines=61)
