@@ -51,7 +51,7 @@ def _bars(axes: Axes, name: str, row: Mapping[str, Any]) -> None:
     axes.bar(places, times, color=COLOURS[: len(times)], width=0.7, yerr=spread, error_kw={"elinewidth": 0.8})
     axes.set_yscale("log")
     axes.set_ylim(min(times) / 2, max(times) * 3)  # room for the numbers
-    axes.set_xticks(places, [one.replace(" ", "\n") for one in contestants])
+    axes.set_xticks(places, [one.replace(" ", "\n") for one in contestants], fontsize=SMALL)
     axes.grid(False, axis="x")
     for place, time, high in zip(places, times, spread[1], strict=True):
         axes.annotate(digits(time), (place, time + high), (0, 2), textcoords="offset points", ha="center",
