@@ -1,6 +1,7 @@
 """gredkit: ablations of GRED, the graph model that reads hops with a linear RNN."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             globals()[name] = found = getattr(import_module(home), name)
             return found
+    if not name.startswith("_") and find_spec(f"gredkit.{name}") is not None:
+        return import_module(f"gredkit.{name}")
     raise AttributeError(f"module 'gredkit' has no attribute {name!r}")
 
 

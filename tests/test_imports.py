@@ -27,5 +27,7 @@ def test_every_public_name_is_there_and_no_other():
     for name in gredkit.__all__:
         assert getattr(gredkit, name).__name__ == name
         assert name in dir(gredkit)
+    for module in ("saved", "nn", "data"):
+        assert run("-c", f"import gredkit; print(gredkit.{module}.__name__)").stdout == f"gredkit.{module}\n"
     with pytest.raises(AttributeError, match="has no attribute 'GERD'"):
         gredkit.GERD  # noqa: B018

@@ -11,13 +11,15 @@ from gredkit.errors import UserError, cause
 from gredkit.reports.reading import read_study
 from gredkit.reports.terminal import show
 from gredkit.reports.write import write_report
-from gredkit.store import open_command
+from gredkit.store import open_command, shown
 
 
 def summarise(ended: Ended, options: Options, reports: Path | None, console: Console) -> None:
     """The report if there is a folder for it, what went wrong, and the commands that go on from here."""
     tracker = ended.tracker
     again = f"python -m gredkit.report --study {shlex.quote(tracker.study)}"
+    if options.tracking_uri:
+        again += f" --tracking-uri {shlex.quote(shown(options.tracking_uri))}"
 
     def say(said: str) -> None:
         console.print(said, highlight=False, markup=False, soft_wrap=True)
@@ -38,7 +40,7 @@ def summarise(ended: Ended, options: Options, reports: Path | None, console: Con
         if one.state in ("failed", "diverged"):
             say(line(one))
     if ended.unsent:
-        say(f"MLflow does not know all of {ended.unsent} trials yet: the same command sends the rest, and reports")
+        say(f"MLflow does not know all of {ended.unsent} trials yet: the same command sends the rest")
     if ended.interrupted or any(one.state == "interrupted" for one in ended.trials):
         say(f"go on with: {options.command}")
     say(f"MLflow: {open_command(tracker.uri)}")

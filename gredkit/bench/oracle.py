@@ -50,7 +50,7 @@ def dense_batch(graphs: Data | Sequence[Data], K: int | None, size: int = 0) -> 
     apart = [distances(graph) for graph in graphs]
     diameter = [int(d[np.isfinite(d)].max(initial=0)) for d in apart]
     last = max(diameter) if K is None else K
-    size = max(size, *map(len, apart))
+    size = max(size, max(map(len, apart), default=0))
     masks = torch.zeros(len(apart), last + 1, size, size, dtype=torch.bool)
     real = torch.zeros(len(apart), size, dtype=torch.bool)
     for i, d in enumerate(apart):

@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -66,14 +66,11 @@ def _setting(name: str, quick: bool) -> dict[str, Any]:
 def marked(model: GRED) -> Iterator[None]:
     """While it lasts, every part of the model tells the profiler when its forward pass begins and ends."""
     with ExitStack() as stack:
-        for module, part in _parts(model):
-            before, after = _marks(part)
-            stack.callback(module.register_forward_pre_hook(before).remove)
-            stack.callback(module.register_forward_hook(after).remove)
-        for layer in model.layers:
-            for method, part in METHODS.items():
-                setattr(layer, method, record_function(MARK + part)(getattr(layer, method)))
-                stack.callback(delattr, layer, method)
+        methods = [(module, "forward", part) for module, part in _parts(model)]  # a hook would keep it from fusing
+        methods += [(layer, method, part) for layer in model.layers for method, part in METHODS.items()]
+        for module, method, part in methods:
+            setattr(module, method, record_function(MARK + part)(getattr(module, method)))
+            stack.callback(delattr, module, method)
         yield
 
 
@@ -86,20 +83,6 @@ def _parts(model: GRED) -> Iterator[tuple[nn.Module, str]]:
         yield layer, LAYER
         for name in ("aggregator", "encoder"):
             yield layer.get_submodule(name), f"layer: {name}"
-
-
-def _marks(part: str) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Hooks before and after a module."""
-    open_marks: list[record_function] = []
-
-    def before(*_: object) -> None:
-        open_marks.append(record_function(MARK + part))
-        open_marks[-1].__enter__()
-
-    def after(*_: object) -> None:
-        open_marks.pop().__exit__(None, None, None)
-
-    return before, after
 
 
 def by_part(events: Iterable[FunctionEvent]) -> dict[str, list[float]]:

@@ -75,6 +75,12 @@ class LayerWeights(NamedTuple):
     recurrence: Weights
     glu: Weights
 
+    def fit(self, d: int) -> bool:
+        """Whether the recurrence has the shapes that the kernels read for rows of d numbers."""
+        n = len(self.recurrence[0])
+        expected = [(n,), (n,), (n,), (n, d), (n, d), (d, n), (d, n)]
+        return [tuple(weight.shape) for weight in self.recurrence] == expected
+
 
 def layer(a: Tensor, index: Index, width: int, weights: LayerWeights, gelu: str, eps: float, dropout: float) -> Tensor:
     """`set_mlp`, `hop_filter` with the `hop_matrices` of so many hops, and `gate`, all at once.

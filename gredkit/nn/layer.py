@@ -81,33 +81,45 @@ class GREDLayer(nn.Module):
         sequences = hops.with_empty_hops if self.empty_hops == "constant" else hops
         if (at_once := self.fused(a, sequences)) is not None:
             return at_once
-        z, x = self.rows(a, hops)
+        z, x = self.rows(a, sequences)
         return self.gated(self.encoder(z, sequences), x)
 
     def fused(self, a: Tensor, hops: HopIndex) -> Tensor | None:
-        """All that is left to do, at once, if the encoder can be folded. Shape: [sets + 1, dim] -> [nodes, dim]"""
-        recurrence = self.encoder.folded(hops) if isinstance(self.encoder, SequenceEncoder) else None
-        if recurrence is None or not self._can_fuse(a, hops):
+        """All that is left to do, at once, if the encoder can be folded; else None.
+
+        Not if somebody watches a part of the layer: hooks are called as they would be without kernels.
+        Shape: [sets + 1, dim] -> [nodes, dim]
+        """
+        if not isinstance(self.encoder, SequenceEncoder) or _is_watched(self.encoder, *self._parts()):
             return None
-        weights = ops.LayerWeights(self._of_rows(), recurrence, self._of_gate())
+        rows, glu = self._of_rows(), self._of_gate()
+        if not self._can_fuse(a, hops, *rows, *glu) or (recurrence := self.encoder.folded(hops)) is None:
+            return None
+        weights = ops.LayerWeights(rows, recurrence, glu)
+        if not (can_fuse(*recurrence) and weights.fit(a.shape[1])):
+            return None
         return ops.layer(a, hops.index, hops.width, weights, self.gelu.approximate, EPS, self._share())
 
     def rows(self, a: Tensor, hops: HopIndex) -> tuple[Tensor, Tensor]:
         """z of every set, and x of every node's own. Shape: a [sets + 1, dim] -> [sets + 1, dim], [nodes, dim]"""
-        if self._can_fuse(a, hops):
-            return ops.set_mlp(a, hops.index, self._of_rows(), self.gelu.approximate, EPS)
+        weights = self._of_rows()
+        if self._can_fuse(a, hops, *weights) and not _is_watched(self.mlp, self.norm):
+            return ops.set_mlp(a, hops.index, weights, self.gelu.approximate, EPS)
         x = self.mlp(a)
         return self.norm(x), hops.targets.sum(x)
 
     def gated(self, y: Tensor, x: Tensor) -> Tensor:
         """What becomes of what was read. Shape: [nodes, dim], [nodes, dim] -> [nodes, dim]"""
-        if can_fuse(y, x, self.glu.gate.weight) and y.shape == x.shape:
-            return ops.gate(y, x, self._of_gate(), self.gelu.approximate, self._share())
+        weights = self._of_gate()
+        if can_fuse(y, x, *weights) and y.shape == x.shape and not _is_watched(self.gelu, self.glu, self.dropout):
+            return ops.gate(y, x, weights, self.gelu.approximate, self._share())
         return self.dropout(self.glu(self.dropout(self.gelu(y)))) + x
 
-    def _can_fuse(self, a: Tensor, hops: HopIndex) -> bool:
-        up = self.mlp.up
-        return can_fuse(a, up.weight) and a.shape == (hops.num_sets + 1, up.in_features)
+    def _can_fuse(self, a: Tensor, hops: HopIndex, *weights: Tensor) -> bool:
+        return can_fuse(a, *weights) and a.shape == (hops.num_sets + 1, self.mlp.up.in_features)
+
+    def _parts(self) -> tuple[nn.Module, ...]:
+        return self.mlp, self.norm, self.gelu, self.glu, self.dropout
 
     def _of_rows(self) -> tuple[Tensor, ...]:
         return *_affine(self.mlp.norm), *_affine(self.mlp.up), *_affine(self.mlp.down), *_affine(self.norm)
@@ -122,6 +134,11 @@ class GREDLayer(nn.Module):
 
     def extra_repr(self) -> str:
         return f"empty_hops={self.empty_hops!r}"
+
+
+def _is_watched(*modules: nn.Module) -> bool:
+    """Whether somebody has asked to be told when a module is called."""
+    return any(module._forward_hooks or module._forward_pre_hooks or module._backward_hooks for module in modules)
 
 
 def _affine(module: nn.Module) -> tuple[Tensor, Tensor]:

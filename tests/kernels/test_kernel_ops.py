@@ -191,6 +191,39 @@ def plain_gate(y, x, gelu, *weights):
     return value * F.linear(t, *weights[-2:]).sigmoid() + x
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_the_layer_is_its_steps_with_any_number_of_threads(threads):
+    """Dropout included; in each number of threads the same bits every time."""
+    torch.manual_seed(0)
+    d, m, n, nodes, width = 20, 12, 7, 300, 4
+    index, _, _ = random_index(nodes, 2 * nodes + 3, width)
+    mlp, of_recurrence, glu = of_rows(d, m), recurrence(n, d), [*dense(d, d), *dense(d, d)]
+    a = normal(2 * nodes + 3, d)
+
+    def at_once():
+        return ops.layer(a, index, width, ops.LayerWeights(mlp, of_recurrence, glu), "none", 1e-6, 0.4)
+
+    def step_by_step():
+        z, x = ops.set_mlp(a, index, mlp, "none", 1e-6)
+        return ops.gate(ops.hop_filter(z, ops.hop_matrices(width, *of_recurrence), index), x, glu, "none", 0.4)
+
+    def with_gradients(function):
+        torch.manual_seed(5)
+        out = function()
+        return [out, *torch.autograd.grad(out, [a, *mlp, *of_recurrence, *glu], out.detach().cos())]
+
+    alone, before = with_gradients(step_by_step), torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads)
+        first, again, steps = with_gradients(at_once), with_gradients(at_once), with_gradients(step_by_step)
+    finally:
+        torch.set_num_threads(before)
+    for one, other, stepped, wanted in zip(first, again, steps, alone, strict=True):
+        assert torch.equal(one, other)
+        assert torch.equal(one, stepped)
+        assert (one - wanted).abs().max() <= TOLERANCE * wanted.abs().max()
+
+
 def test_gelu_far_from_zero_and_what_is_not_finite():
     y = torch.tensor([[-100.0, -20.0, -9.0, -4.0, 4.0, 9.0, 20.0, 100.0]])
     weights = (torch.zeros(8, 8), torch.full((8,), 50.0))  # a gate that is open

@@ -110,6 +110,31 @@ def test_a_part_of_the_wrong_shape_is_an_error_and_reads_no_foreign_memory():
         built(encoder=TooShort)(batch_of(3))
 
 
+def test_an_encoder_of_another_width_type_or_making_is_not_taken_for_the_lru():
+    class Refusing(LRU):
+        def forward(self, z, hops):
+            raise RuntimeError("this is another encoder")
+
+    batch = batch_of(3)
+    with pytest.raises(RuntimeError):
+        built(encoder=lambda dim: LRU(8))(batch)
+    with pytest.raises(RuntimeError, match="this is another encoder"):
+        built(encoder=Refusing)(batch)
+    double = built(layers=1)
+    expected = double(batch)
+    double.layers[0].encoder.double()
+    assert torch.allclose(double(batch), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("part", ["encoder", "mlp", "norm", "glu", "dropout"])
+def test_hooks_are_called(part):
+    model, batch, seen = built(layers=1), batch_of(3), []
+    expected = model(batch)
+    model.layers[0].get_submodule(part).register_forward_hook(lambda *called: seen.append(called[2].shape))
+    assert torch.allclose(model(batch), expected, rtol=1e-4, atol=1e-4)
+    assert seen
+
+
 def test_nothing_is_dropped_in_evaluation():
     model, batch = built(dropout=0.5), batch_of(3)
     model.eval()

@@ -41,6 +41,8 @@ def molecules(lines: int | None = None, train: float = 0.8, validation: float = 
     many of the file are read.
     """
     found = _described(_file()[:lines])
+    if not found:
+        raise UserError(f"there is no molecule in the first {lines} lines: set a larger number, or None for all")
     made = [(one["kinds"].astype(str).tolist(), one["ends"].T, one["bonds"]) for one in found]
     target = standardised(np.concatenate([one["properties"] for one in found])) @ [1, -1, -1]
     count = Counter(kind for kinds, _, _ in made for kind in kinds)

@@ -11,6 +11,7 @@ from rdkit.Chem.rdMolDescriptors import CalcCrippenDescriptors
 
 from gredkit.data.datasets.molecules import molecules, properties, read_molecules, standardised
 from gredkit.data.task import Task
+from gredkit.errors import UserError
 
 LINES = Path(RDConfig.RDDataDir, "NCI", "first_5K.smi").read_text().splitlines()
 
@@ -122,3 +123,8 @@ def test_rdkit_reads_the_file_once(monkeypatch):
         assert all(torch.equal(value, other[key]) for key, value in one)
     with pytest.raises(pytest.fail.Exception):
         molecules(lines=61)
+
+
+def test_no_lines_are_a_sentence():
+    with pytest.raises(UserError, match="there is no molecule in the first 0 lines"):
+        molecules(lines=0)
