@@ -26,6 +26,8 @@ SECONDS = 120.0  # for a compiler
 TYPES = {"c": ctypes.c_int, "n": ctypes.c_int64, "u": ctypes.c_uint32, "f": ctypes.c_float, "p": ctypes.c_void_p}
 FUNCTIONS = {
     "set_sum": "cncpppp",
+    "transpose": "cnnpppp>c",
+    "arrange": "cnnnppppp>n",
     "set_mlp_forward": "cncccfppppppp",
     "set_mlp_backward": "cncccpppppppppp",
     "hop_filter_forward": "cnccppppp",
@@ -36,9 +38,9 @@ FUNCTIONS = {
     "hop_matrices_backward": "ccccppp",
     "gate_forward": "cnccufupppcpppp",
     "gate_backward": "cnccufuppppppp",
-    "layer_kept": "nncccc>n",
-    "layer_forward": "cnncccccfufucppppp",
-    "layer_backward": "cnncccccufupnpppppp",
+    "layer_kept": "p>n",
+    "layers_forward": "cpuppppppp",
+    "layers_backward": "cpuppppppppp",
 }
 
 

@@ -186,12 +186,13 @@ MAYBE_UNUSED static void outer_sum(const float *const *A, int m, const float *B,
 
 /* ---- scratch memory ---- */
 
-MAYBE_UNUSED static float *scratch(size_t count) {
+MAYBE_UNUSED static float *uncleared(size_t count) {
   void *memory = NULL;
   if (posix_memalign(&memory, 64, count * sizeof(float) + 64)) abort();
-  memset(memory, 0, count * sizeof(float));
   return memory;
 }
+
+MAYBE_UNUSED static float *scratch(size_t count) { return memset(uncleared(count), 0, count * sizeof(float)); }
 
 /* [rows, columns] -> [rows, padded columns], or transposed: [columns, padded rows] */
 MAYBE_UNUSED static void copy_padded(const float *from, index_t rows, int columns, int transpose, float *to) {

@@ -1,7 +1,7 @@
 """The kernels as differentiable functions of tensors."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 
 from gredkit.kernels import steps
 from gredkit.kernels.build import library
-from gredkit.kernels.steps import Gate, Index, Weights
+from gredkit.kernels.steps import Dropout, Gate, Index, Layers, Weights
 
 GELU = {"none": 0, "tanh": 1}
 
@@ -17,11 +17,15 @@ GELU = {"none": 0, "tanh": 1}
 def can_fuse(*tensors: Tensor) -> bool:
     """Whether the kernels can be used: float32 on a CPU, outside of what rewrites or traces a model."""
     return (
-        not torch.compiler.is_compiling()
-        and all(tensor.device.type == "cpu" and tensor.dtype == torch.float32 for tensor in tensors)
+        all(tensor.is_cpu and tensor.dtype is torch.float32 for tensor in tensors)
         and not torch.is_autocast_enabled("cpu")
-        and library() is not None
+        and has_kernels()
     )
+
+
+def has_kernels() -> bool:
+    """Whether there are kernels, and nothing traces what is computed."""
+    return not torch.compiler.is_compiling() and library() is not None
 
 
 def set_sum(x: Tensor, start: Tensor, columns: Tensor) -> Tensor:
@@ -75,6 +79,10 @@ class LayerWeights(NamedTuple):
     recurrence: Weights
     glu: Weights
 
+    @property
+    def all(self) -> tuple[Tensor, ...]:
+        return *self.mlp, *self.recurrence, *self.glu
+
     def fit(self, d: int) -> bool:
         """Whether the recurrence has the shapes that the kernels read for rows of d numbers."""
         n = len(self.recurrence[0])
@@ -82,14 +90,32 @@ class LayerWeights(NamedTuple):
         return [tuple(weight.shape) for weight in self.recurrence] == expected
 
 
-def layer(a: Tensor, index: Index, width: int, weights: LayerWeights, gelu: str, eps: float, dropout: float) -> Tensor:
-    """`set_mlp`, `hop_filter` with the `hop_matrices` of so many hops, and `gate`, all at once.
+class Matrix(Protocol):
+    """Which rows are added up, and its transpose."""
 
-    Shape: a [sets, d] -> [nodes, d]
+    start: Tensor
+    columns: Tensor
+
+    @property
+    def transposed(self) -> "Matrix": ...
+
+
+def layers(
+    x: Tensor, index: Index, sets: Matrix | None, width: int, weights: Sequence[LayerWeights],
+    gelu: str, eps: float, dropout: float,
+) -> Tensor:  # fmt: skip
+    """Layers one behind the other: the sums of `sets`, `set_mlp`, `hop_filter` with the `hop_matrices` of so many
+    hops, and `gate`, all at once. Without `sets` there is one layer, and x are its sums.
+
+    Shape: x [nodes, d], or [sets, d] -> [nodes, d]
     """
-    gate = Gate.of(GELU[gelu], dropout)
-    of = steps.Layer(len(weights.mlp[2]), len(weights.recurrence[0]), width, eps, gate)
-    return _Layer.apply(a, index, of, torch.is_grad_enabled(), *weights.mlp, *weights.recurrence, *weights.glu)
+    first = weights[0]
+    of = Layers(
+        len(weights), len(index.targets), len(index.node), len(index.cuts) - 1, x.shape[1], len(first.mlp[2]),
+        len(first.recurrence[0]), width, GELU[gelu], torch.is_grad_enabled(), eps, 1 / (1 - dropout),
+    )  # fmt: skip
+    drop = Dropout.of(len(weights), dropout)
+    return _Layers.apply(x, index, sets, of, drop, *(one for layer in weights for one in layer.all))
 
 
 class _SetMLP(torch.autograd.Function):
@@ -106,7 +132,7 @@ class _SetMLP(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, into_z: Tensor, into_x: Tensor) -> Any:
         a, x, stats, u, *weights = ctx.saved_tensors
-        _, into = _like(weights)
+        into = _like(weights)
         into_a = steps.set_mlp_backward(
             ctx.gelu, a, weights, (x, stats, u), ctx.node, into_z.contiguous(), into_x.contiguous(), into
         )
@@ -155,7 +181,7 @@ class _HopMatrices(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, into_matrices: Tensor) -> Any:
-        _, into = _like(ctx.saved_tensors)
+        into = _like(ctx.saved_tensors)
         steps.hop_matrices_backward(ctx.saved_tensors, into_matrices.contiguous(), into)
         return None, *into
 
@@ -173,38 +199,50 @@ class _Gate(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, into_h: Tensor) -> Any:
         y, t, pre, *weights = ctx.saved_tensors
-        (_, into), into_h = _like(weights), into_h.contiguous()
+        into, into_h = _like(weights), into_h.contiguous()
         into_y = steps.gate_backward(ctx.settings, y, (t, pre), weights, into_h, into)
         return into_y, into_h, None, None, *into
 
 
-class _Layer(torch.autograd.Function):
+class _Layers(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, a: Tensor, index: Index, of: steps.Layer, keep: bool, *weights: Tensor) -> Tensor:
-        a, weights = a.contiguous(), _contiguous(weights)
-        h, kept = steps.layer(of, a, index, weights, keep)
-        ctx.of, ctx.index = of, index
-        ctx.save_for_backward(a, kept, *weights)
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        index: Index,
+        sets: Matrix | None,
+        of: steps.Layers,
+        dropout: steps.Dropout,
+        *weights: Tensor,
+    ) -> Tensor:
+        x, weights = x.contiguous(), _contiguous(weights)
+        h, kept = steps.layers(of, dropout, index, _sums(sets), weights, x)
+        ctx.of, ctx.dropout, ctx.index, ctx.sets, ctx.count = of, dropout, index, sets, len(weights)
+        ctx.save_for_backward(*weights, x, *kept)
         return h
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, into_h: Tensor) -> Any:
-        a, kept, *weights = ctx.saved_tensors
-        together, into = _like(weights)
-        into_a = steps.layer_backward(ctx.of, a, ctx.index, weights, kept, into_h.contiguous(), together)
-        return into_a, None, None, None, *into
+        weights, (x, *kept) = ctx.saved_tensors[: ctx.count], ctx.saved_tensors[ctx.count :]
+        into = _like(weights)
+        sums = _sums(ctx.sets.transposed) if ctx.sets is not None else None
+        into_x = steps.layers_backward(
+            ctx.of, ctx.dropout, ctx.index, sums, weights, x, kept, into_h.contiguous(), into
+        )
+        return into_x, None, None, None, None, *into
+
+
+def _sums(matrix: Matrix | None) -> steps.Sums | None:
+    return None if matrix is None else steps.Sums(matrix.start, matrix.columns)
 
 
 def _contiguous(weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(weight if weight.is_contiguous() else weight.contiguous() for weight in weights)
 
 
-def _like(weights: Weights) -> tuple[Tensor, list[Tensor]]:
-    """Memory for the gradients of weights, in one piece, and each one's part of it."""
+def _like(weights: Weights) -> list[Tensor]:
+    """Memory for the gradients of weights, in one piece, each with its part of it."""
     sizes = [weight.numel() for weight in weights]
-    together = weights[0].new_empty(sum(sizes))
-    parts = together.split(sizes)
-    return together, [
-        part if weight.dim() == 1 else part.view(weight.shape) for part, weight in zip(parts, weights, strict=True)
-    ]
+    parts = weights[0].new_empty(sum(sizes)).split(sizes)
+    return [part if weight.dim() == 1 else part.view(weight.shape) for part, weight in zip(parts, weights, strict=True)]

@@ -23,6 +23,7 @@ typedef struct {
   float *value, *value_b, *gate, *gate_b;
 } GateGradients;
 
+void set_sum(int threads, index_t rows, int d, const index_t *start, const index_t *column, const float *x, float *out);
 void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights,
                      const index_t *node, float *u, float *x, float *stats, float *z);
 void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights, const float *u,

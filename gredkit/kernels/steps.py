@@ -13,7 +13,9 @@ from torch import Tensor
 
 from gredkit.kernels.build import library
 
+APART = 96  # nodes: rows for the parts that threads take by turns
 WIDE = 8  # columns to which the kernels pad what they keep
+WEIGHTS = 19  # of a layer: 8 of the set MLP, 7 of the recurrence, 4 of the gate
 
 Weights = Sequence[Tensor]
 
@@ -27,12 +29,37 @@ class Index(NamedTuple):
     targets: Tensor  # [nodes] the set at hop 0
     node: Tensor  # [sets] the node whose hop 0 a set is, or -1
 
+    @classmethod
+    def of(cls, start: Tensor, sets: Tensor, num_sets: int) -> "Index":
+        """Of sequences over so many sets, the empty one included."""
+        nodes = len(start) - 1
+        cuts, targets, node = (start.new_empty(count) for count in (nodes // APART + 2, nodes, num_sets))
+        parts = _call("arrange", nodes, num_sets, APART, start, sets, targets, node, cuts)
+        if not parts:
+            raise IndexError(f"a sequence lists a set that is none of the {num_sets}")
+        return cls(start, sets, cuts[: parts + 1], targets, node)
+
+
+class Sums(NamedTuple):
+    """Which rows are added up to one."""
+
+    start: Tensor  # [rows + 1]
+    columns: Tensor
+
 
 def set_sum(x: Tensor, start: Tensor, columns: Tensor) -> Tensor:
     """The sum of the listed rows of x. Shape: x [..., d], start [rows + 1] -> [rows, d]"""
     out = x.new_empty(len(start) - 1, x.shape[1])
     _call("set_sum", len(out), x.shape[1], start, columns, x, out)
     return out
+
+
+def transpose(start: Tensor, columns: Tensor, num_columns: int) -> Sums:
+    """The rows that list each column, in their order. Shape: start [rows + 1] -> start [num_columns + 1]"""
+    turned = Sums(start.new_empty(num_columns + 1), torch.empty_like(columns))
+    if not _call("transpose", len(start) - 1, num_columns, start, columns, *turned):
+        raise IndexError(f"a matrix of {num_columns} columns lists one that is not there")
+    return turned
 
 
 def set_mlp(
@@ -135,41 +162,61 @@ def gate_backward(settings: Gate, y: Tensor, kept: Weights, weights: Weights, in
     return into_y
 
 
-class Layer(NamedTuple):
-    """How a layer is computed; its weights are those of the set MLP, of the recurrence and of the gate."""
+class Layers(ctypes.Structure):
+    """What layers have in common, as the kernels read it."""
 
-    hidden: int  # width of the set MLP
-    states: int
-    width: int  # number of hops
-    eps: float
-    gate: Gate
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("layers", "nodes", "sets", "cuts", "dim", "hidden", "states", "width")),
+        *((name, ctypes.c_int64) for name in ("gelu", "keep")),
+        *((name, ctypes.c_double) for name in ("eps", "scale")),
+    )
 
 
-def layer(of: Layer, a: Tensor, index: Index, weights: Weights, keep: bool) -> tuple[Tensor, Tensor]:
-    """h, and what is kept. Shape: a [sets, d] -> [nodes, d], [...]"""
+class Dropout(NamedTuple):
+    """Of layers: what is dropped, and the seeds of each."""
+
+    limit: int  # below which a random number of 32 bits drops a value
+    seeds: ctypes.Array[ctypes.c_uint32]
+
+    @classmethod
+    def of(cls, layers: int, share: float) -> "Dropout":
+        seeds = torch.randint(2**32, (layers,), dtype=torch.int64).tolist() if share else [0] * layers
+        return cls(round(share * 2**32), (ctypes.c_uint32 * layers)(*seeds))
+
+
+def layers(
+    of: Layers, dropout: Dropout, index: Index, sums: Sums | None, weights: Weights, x: Tensor
+) -> tuple[Tensor, list[Tensor]]:
+    """h, and what each layer keeps. Shape: x [nodes, d], or [sets, d] without `sums` -> [nodes, d]"""
     found = library()
     assert found is not None
-    sizes = len(index.targets), *a.shape, of.hidden, of.states, of.width
-    kept = a.new_empty(found.layer_kept(*sizes[:4], of.width, keep))
-    h = a.new_empty(sizes[0], sizes[2])
-    gelu, *dropout = of.gate
-    _call("layer_forward", *sizes, gelu, of.eps, *dropout, keep, index, _with_value(weights), a, kept, h)
+    room = found.layer_kept(ctypes.byref(of))
+    kept = [x.new_empty(room) for _ in range(of.layers if of.keep else 1)]
+    h = x.new_empty(of.nodes, of.dim)
+    _call("layers_forward", of, *dropout, index, sums or (None, None), _with_values(weights, of.layers), x, kept, h)
     return h, kept
 
 
-def layer_backward(
-    of: Layer, a: Tensor, index: Index, weights: Weights, kept: Tensor, into_h: Tensor, into: Tensor
-) -> Tensor:
-    """The gradient of a; those of the weights are written to `into`, one behind the other."""
-    sizes, into_a = (*into_h.shape, len(a), of.hidden, of.states, of.width), torch.empty_like(a)
-    _call("layer_backward", sizes[0], sizes[2], sizes[1], *sizes[3:], *of.gate, index, len(index.cuts) - 1,
-          _with_value(weights), a, kept, into_h, into_a, into)  # fmt: skip
-    return into_a
+def layers_backward(
+    of: Layers, dropout: Dropout, index: Index, sums: Sums | None, weights: Weights, x: Tensor, kept: Weights,
+    into_h: Tensor, into: Weights,
+) -> Tensor:  # fmt: skip
+    """The gradient of x. `sums` are the transposed ones."""
+    into_x = torch.empty_like(x)
+    both = _with_values(weights, of.layers), _with_values(into, of.layers)
+    _call("layers_backward", of, *dropout, index, sums or (None, None), both[0], x, kept, into_h, into_x, both[1])
+    return into_x
 
 
-def _with_value(weights: Weights) -> Sequence[Tensor | None]:
-    """All weights of a layer, None for those of the value in the half form."""
-    return weights if len(weights) == 19 else (*weights[:15], None, None, *weights[15:])
+def _with_values(weights: Weights, layers: int) -> Sequence[Tensor | None]:
+    """All weights of layers, None for those of the value in the half form."""
+    each = len(weights) // layers
+    if each == WEIGHTS:
+        return weights
+    at = WEIGHTS - 4  # those of the gate are the last four
+    return [
+        one for i in range(0, len(weights), each) for one in (*weights[i : i + at], *_four(weights[i + at : i + each]))
+    ]
 
 
 def _four(weights: Weights) -> tuple[Tensor | None, ...]:
@@ -181,17 +228,19 @@ def _padded(columns: int) -> int:
     return -(-columns // WIDE) * WIDE
 
 
-def _call(name: str, *arguments: Any) -> None:
+def _call(name: str, *arguments: Any) -> Any:
     """Call a kernel with as many threads as PyTorch uses."""
     found = library()
     assert found is not None
-    getattr(found, name)(torch.get_num_threads(), *map(_as_c, arguments))
+    return getattr(found, name)(torch.get_num_threads(), *map(_as_c, arguments))
 
 
 def _as_c(value: Any) -> Any:
     """Tensors become pointers, sequences of tensors structures of pointers."""
     if isinstance(value, Tensor):
         return value.data_ptr()
+    if isinstance(value, ctypes.Structure):
+        return ctypes.byref(value)
     if isinstance(value, tuple | list):
         return ctypes.byref(_pointers(len(value))(*[one.data_ptr() if one is not None else 0 for one in value]))
     return value

@@ -16,8 +16,6 @@ from gredkit.errors import UserError
 from gredkit.kernels.steps import Index
 from gredkit.nn.incidence import Incidence, starts
 
-APART = 96  # nodes: rows for the parts that threads take by turns
-
 
 class Packed(NamedTuple):
     """Sequences from the farthest hop to the target, longest sequence first, as a `PackedSequence` has them."""
@@ -128,30 +126,9 @@ class HopIndex:
         return Incidence(starts(self.mask.flatten().long()), self.seq_set, self.num_sets + 1)
 
     @cached_property
-    def target_of(self) -> Tensor:
-        """[S + 1] the node whose hop 0 a set is, -1 for all other sets."""
-        nodes = torch.full((self.num_sets + 1,), -1, device=self.seq_set.device)
-        nodes[self.targets.columns] = torch.arange(self.num_nodes, device=nodes.device)
-        return nodes
-
-    @cached_property
-    def cuts(self) -> Tensor:
-        """[parts + 1] nodes between which no set is shared but the empty one, `APART` or more in a part; on a CPU."""
-        start, sets = self.seq_start.numpy()[:-1], self.seq_set.numpy()
-        is_empty = sets == self.num_sets
-        highest = np.maximum.accumulate(np.where(is_empty, -1, sets))
-        lowest = np.minimum.accumulate(np.where(is_empty, self.num_sets, sets)[::-1])[::-1]
-        apart = np.flatnonzero(highest[start[1:] - 1] < lowest[start[1:]]) + 1  # what came before lies below
-        cuts = [0]
-        for node in apart.tolist():
-            if node - cuts[-1] >= APART:
-                cuts.append(node)
-        return torch.tensor([*cuts, self.num_nodes])
-
-    @cached_property
     def index(self) -> Index:
         """The sequences as the kernels read them; on a CPU."""
-        return Index(self.seq_start, self.seq_set, self.cuts, self.targets.columns, self.target_of)
+        return Index.of(self.seq_start, self.seq_set, self.num_sets + 1)
 
     @cached_property
     def packed(self) -> Packed:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gredkit.kernels.ops import can_fuse, set_sum
+from gredkit.kernels.ops import can_fuse, has_kernels, set_sum
+from gredkit.kernels.steps import transpose
 
 
 def starts(sizes: Tensor) -> Tensor:
@@ -35,6 +36,13 @@ class Incidence:
         start = torch.arange(columns.numel() + 1, device=columns.device)
         return cls(start, columns, num_columns, single=True)
 
+    @classmethod
+    def by_column(cls, columns: Tensor, num_columns: int) -> Incidence:
+        """The transpose of that: which of the entries have a column."""
+        grouped = cls.one_a_row(columns, num_columns).transposed
+        grouped.__dict__["transposed"] = cls.one_a_row(columns, num_columns)  # another one, so no circle
+        return grouped
+
     @property
     def num_rows(self) -> int:
         return self.start.numel() - 1
@@ -57,9 +65,11 @@ class Incidence:
 
     @cached_property
     def transposed(self) -> Incidence:
+        # No link back: two matrices that hold each other would outlive their batch.
+        if self.columns.is_cpu and has_kernels():
+            return Incidence(*transpose(self.start, self.columns, self.num_columns), self.num_rows)
         order = self.columns.argsort(stable=True)
         counts = self.columns.new_zeros(self.num_columns).index_add_(0, self.columns, torch.ones_like(self.columns))
-        # No link back: two matrices that hold each other would outlive their batch.
         return Incidence(starts(counts), self.entry_row[order], self.num_rows)
 
     def sum(self, x: Tensor) -> Tensor:

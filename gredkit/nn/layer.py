@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from gredkit.errors import UserError
 from gredkit.kernels import ops
 from gredkit.kernels.ops import can_fuse
+from gredkit.nn.aggregators.sum import SumAggregator
 from gredkit.nn.dense import GELU, Dense
 from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
@@ -67,7 +68,7 @@ class GREDLayer(nn.Module):
         super().__init__()
         if empty_hops not in ("constant", "zero"):
             raise UserError(f"empty_hops is 'constant' or 'zero', not {empty_hops!r}")
-        self.empty_hops = empty_hops
+        self.dim, self.empty_hops = dim, empty_hops
         self.aggregator = AGGREGATORS.resolve(aggregator)(dim)
         self.mlp = SetMLP(dim, expand, gelu)
         self.norm = nn.LayerNorm(dim, eps=EPS)
@@ -77,33 +78,40 @@ class GREDLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
-        a = self.aggregator(h, hops)
-        sequences = hops.with_empty_hops if self.empty_hops == "constant" else hops
-        if (at_once := self.fused(a, sequences)) is not None:
-            return at_once
+        a, sequences = self.aggregator(h, hops), self.sequences(hops)
+        weights = self.folded(sequences)
+        if weights is not None and can_fuse(a) and a.shape == (sequences.num_sets + 1, self.dim):
+            return ops.layers(a, sequences.index, None, sequences.width, [weights], *self.form)
         z, x = self.rows(a, sequences)
         return self.gated(self.encoder(z, sequences), x)
 
-    def fused(self, a: Tensor, hops: HopIndex) -> Tensor | None:
-        """All that is left to do, at once, if the encoder can be folded; else None.
+    def sequences(self, hops: HopIndex) -> HopIndex:
+        """The hops as the encoder reads them."""
+        return hops.with_empty_hops if self.empty_hops == "constant" else hops
+
+    def folded(self, hops: HopIndex) -> ops.LayerWeights | None:
+        """What kernels need for all that comes behind the aggregator, if the encoder can be folded; else None.
 
         Not if somebody watches a part of the layer: hooks are called as they would be without kernels.
-        Shape: [sets + 1, dim] -> [nodes, dim]
         """
-        if not isinstance(self.encoder, SequenceEncoder) or _is_watched(self.encoder, *self._parts()):
+        parts = self.encoder, self.mlp, self.norm, self.gelu, self.glu, self.dropout
+        if not isinstance(self.encoder, SequenceEncoder) or _is_watched(*parts):
             return None
-        rows, glu = self._of_rows(), self._of_gate()
-        if not self._can_fuse(a, hops, *rows, *glu) or (recurrence := self.encoder.folded(hops)) is None:
+        if (recurrence := self.encoder.folded(hops)) is None:
             return None
-        weights = ops.LayerWeights(rows, recurrence, glu)
-        if not (can_fuse(*recurrence) and weights.fit(a.shape[1])):
-            return None
-        return ops.layer(a, hops.index, hops.width, weights, self.gelu.approximate, EPS, self._share())
+        weights = ops.LayerWeights(self._of_rows(), recurrence, self._of_gate())
+        return weights if can_fuse(*weights.all) and weights.fit(self.dim) else None
+
+    @property
+    def form(self) -> tuple[str, float, float]:
+        """Of gelu, the norms' small number, and the share that dropout drops."""
+        return self.gelu.approximate, EPS, self.dropout.p if self.dropout.training else 0.0
 
     def rows(self, a: Tensor, hops: HopIndex) -> tuple[Tensor, Tensor]:
         """z of every set, and x of every node's own. Shape: a [sets + 1, dim] -> [sets + 1, dim], [nodes, dim]"""
         weights = self._of_rows()
-        if self._can_fuse(a, hops, *weights) and not _is_watched(self.mlp, self.norm):
+        is_fit = can_fuse(a, *weights) and a.shape == (hops.num_sets + 1, self.dim)
+        if is_fit and not _is_watched(self.mlp, self.norm):
             return ops.set_mlp(a, hops.index, weights, self.gelu.approximate, EPS)
         x = self.mlp(a)
         return self.norm(x), hops.targets.sum(x)
@@ -112,14 +120,9 @@ class GREDLayer(nn.Module):
         """What becomes of what was read. Shape: [nodes, dim], [nodes, dim] -> [nodes, dim]"""
         weights = self._of_gate()
         if can_fuse(y, x, *weights) and y.shape == x.shape and not _is_watched(self.gelu, self.glu, self.dropout):
-            return ops.gate(y, x, weights, self.gelu.approximate, self._share())
+            gelu, _, dropout = self.form
+            return ops.gate(y, x, weights, gelu, dropout)
         return self.dropout(self.glu(self.dropout(self.gelu(y)))) + x
-
-    def _can_fuse(self, a: Tensor, hops: HopIndex, *weights: Tensor) -> bool:
-        return can_fuse(a, *weights) and a.shape == (hops.num_sets + 1, self.mlp.up.in_features)
-
-    def _parts(self) -> tuple[nn.Module, ...]:
-        return self.mlp, self.norm, self.gelu, self.glu, self.dropout
 
     def _of_rows(self) -> tuple[Tensor, ...]:
         return *_affine(self.mlp.norm), *_affine(self.mlp.up), *_affine(self.mlp.down), *_affine(self.norm)
@@ -128,17 +131,48 @@ class GREDLayer(nn.Module):
         value = _affine(self.glu.value) if isinstance(self.glu.value, Dense) else ()
         return *value, *_affine(self.glu.gate)
 
-    def _share(self) -> float:
-        """That dropout drops."""
-        return self.dropout.p if self.dropout.training else 0.0
-
     def extra_repr(self) -> str:
         return f"empty_hops={self.empty_hops!r}"
 
 
+def through(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> Tensor:
+    """h behind all the layers: at once if they add up their sets and kernels can do the rest, else one by one.
+
+    Shape: [nodes, dim] -> [nodes, dim]
+    """
+    weights = _of_stack(layers, h, hops)
+    if weights is None:
+        for layer in layers:
+            h = layer(h, hops)
+        return h
+    first: GREDLayer = layers[0]  # type: ignore[assignment]
+    sequences = first.sequences(hops)
+    return ops.layers(h, sequences.index, hops.sets, sequences.width, weights, *first.form)
+
+
+def _of_stack(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> list[ops.LayerWeights] | None:
+    """The weights of all layers, or None if these are not the layers of one stack that kernels know."""
+    weights: list[ops.LayerWeights] = []
+    for layer in layers:
+        if type(layer) is not GREDLayer or type(layer.aggregator) is not SumAggregator:
+            return None
+        if _is_watched(layer, layer.aggregator) or (found := layer.folded(layer.sequences(hops))) is None:
+            return None
+        weights.append(found)
+    if not (weights and can_fuse(h) and h.shape == (hops.num_nodes, layers[0].dim)):
+        return None
+    kinds = {
+        (layer.form, layer.empty_hops, *map(Tensor.size, of.all)) for layer, of in zip(layers, weights, strict=True)
+    }
+    return weights if len(kinds) == 1 else None
+
+
 def _is_watched(*modules: nn.Module) -> bool:
-    """Whether somebody has asked to be told when a module is called."""
-    return any(module._forward_hooks or module._forward_pre_hooks or module._backward_hooks for module in modules)
+    """Whether somebody has asked to be told when a module is called, or has put something in its place."""
+    return any(
+        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or "forward" in vars(module)
+        for module in modules
+    )
 
 
 def _affine(module: nn.Module) -> tuple[Tensor, Tensor]:

@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from gredkit.kernels import ops
+from gredkit.kernels import ops, steps
 from gredkit.kernels.build import library
+from gredkit.kernels.steps import Index
+from gredkit.nn.incidence import Incidence, starts
 
 TOLERANCE = 3e-5  # of the largest value: float32 against float64
 DIMS = st.integers(1, 40)  # around and between multiples of 4, 8 and 24
@@ -60,7 +62,7 @@ def index_of(targets, rows, *sequences):
     node = torch.full((rows,), -1)
     node[targets] = torch.arange(len(targets))
     start, sets, cuts = sequences or [torch.empty(0, dtype=torch.long)] * 3
-    return ops.Index(start, sets, cuts, targets, node)
+    return Index(start, sets, cuts, targets, node)
 
 
 @given(DIMS, DIMS, ROWS, GELUS, SEEDS)
@@ -169,7 +171,7 @@ def test_layer(sizes, nodes, width, gelu, is_full, seed):
 
     def fused(a, *weights):
         parts = ops.LayerWeights(weights[:8], weights[8:15], weights[15:])
-        return ops.layer(a, index, width, parts, gelu, 1e-2, 0.0)
+        return ops.layers(a, index, None, width, [parts], gelu, 1e-2, 0.0)
 
     glu = [*(dense(d, d) if is_full else ()), *dense(d, d)]
     assert_same(fused, plain, [normal(sets, d), *of_rows(d, m), *recurrence(n, d), *glu])
@@ -201,7 +203,8 @@ def test_the_layer_is_its_steps_with_any_number_of_threads(threads):
     a = normal(2 * nodes + 3, d)
 
     def at_once():
-        return ops.layer(a, index, width, ops.LayerWeights(mlp, of_recurrence, glu), "none", 1e-6, 0.4)
+        weights = ops.LayerWeights(mlp, of_recurrence, glu)
+        return ops.layers(a, index, None, width, [weights], "none", 1e-6, 0.4)
 
     def step_by_step():
         z, x = ops.set_mlp(a, index, mlp, "none", 1e-6)
@@ -222,6 +225,63 @@ def test_the_layer_is_its_steps_with_any_number_of_threads(threads):
         assert torch.equal(one, other)
         assert torch.equal(one, stepped)
         assert (one - wanted).abs().max() <= TOLERANCE * wanted.abs().max()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("is_full", [True, False])
+def test_layers_at_once_are_the_layers_one_by_one(threads, is_full):
+    torch.manual_seed(0)
+    d, m, n, nodes, width, count = 20, 12, 7, 300, 4, 3
+    num_sets = 2 * nodes + 3
+    index, _, _ = random_index(nodes, num_sets, width)
+    sizes = torch.randint(0, 4, (num_sets,))
+    sets = Incidence(starts(sizes), torch.randint(nodes, (int(sizes.sum()),)), nodes)
+    weights = [
+        ops.LayerWeights(of_rows(d, m), recurrence(n, d), [*(dense(d, d) if is_full else ()), *dense(d, d)])
+        for _ in range(count)
+    ]
+    h = normal(nodes, d)
+
+    def one_by_one():
+        out = h
+        for layer in weights:
+            out = ops.layers(sets.sum(out), index, None, width, [layer], "tanh", 1e-6, 0.4)
+        return out
+
+    def with_gradients(function):
+        torch.manual_seed(5)
+        out = function()
+        of = [h, *(one for layer in weights for one in layer.all)]
+        return [out, *torch.autograd.grad(out, of, out.detach().cos())]
+
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads)
+        alone = with_gradients(one_by_one)
+        at_once = with_gradients(lambda: ops.layers(h, index, sets, width, weights, "tanh", 1e-6, 0.4))
+    finally:
+        torch.set_num_threads(before)
+    for one, other in zip(alone, at_once, strict=True):
+        assert torch.equal(one, other)
+
+
+@given(ROWS, st.integers(1, 40), SEEDS)
+def test_transpose_is_a_stable_sort(rows, columns, seed):
+    torch.manual_seed(seed)
+    sizes = torch.randint(0, 5, (rows,))
+    listed = torch.randint(columns, (int(sizes.sum()),))
+    start, turned = steps.transpose(starts(sizes), listed, columns)
+    assert torch.equal(start, starts(torch.bincount(listed, minlength=columns)))
+    assert torch.equal(turned, torch.repeat_interleave(torch.arange(rows), sizes)[listed.argsort(stable=True)])
+
+
+@pytest.mark.parametrize("listed", [[0, 3], [-1, 0]])
+def test_a_column_or_set_that_is_not_there_is_an_error(listed):
+    start, listed = torch.tensor([0, 1, 2]), torch.tensor(listed)
+    with pytest.raises(IndexError, match="3 columns"):
+        steps.transpose(start, listed, 3)
+    with pytest.raises(IndexError, match="none of the 3"):
+        Index.of(start, listed, 3)
 
 
 def test_gelu_far_from_zero_and_what_is_not_finite():

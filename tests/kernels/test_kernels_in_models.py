@@ -13,7 +13,7 @@ from gredkit.bench import graphs
 from gredkit.kernels import ops, steps
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.hop_index import HopIndex
-from gredkit.registry import ENCODERS
+from gredkit.registry import AGGREGATORS, ENCODERS
 
 SPEC = GraphSpec(nodes=(graphs.ATOMS,), outputs=2, edges=(graphs.BONDS,))
 
@@ -76,7 +76,7 @@ def test_auto_takes_the_recurrence_where_sets_are_shared_and_the_matrices_elsewh
 
         return call
 
-    monkeypatch.setattr(ops, "layer", watched("layer", ops.layer))
+    monkeypatch.setattr(ops, "layers", watched("layers", ops.layers))
     for name in ("hop_scan", "hop_filter"):
         monkeypatch.setattr(f"gredkit.nn.encoders.lru.{name}", watched(name, getattr(ops, name)))
     layer = built(layers=1).layers[0]
@@ -85,15 +85,24 @@ def test_auto_takes_the_recurrence_where_sets_are_shared_and_the_matrices_elsewh
         hops = HopIndex.of(batch)
         layer(torch.randn(hops.num_nodes, 20), hops)
         layer.encoder(torch.randn(hops.num_sets + 1, 20), hops.with_empty_hops)
-    assert used == ["hop_scan", "hop_scan", "layer", "hop_filter"]
+    assert used == ["hop_scan", "hop_scan", "layers", "hop_filter"]
 
 
 @pytest.mark.parametrize(("dtype", "precision"), [(torch.float64, None), (torch.float32, torch.bfloat16)])
 def test_other_precisions_do_without(dtype, precision, monkeypatch):
-    monkeypatch.setattr(steps, "_call", lambda *arguments: pytest.fail("a kernel was called"))
+    called, call = set(), steps._call
+
+    def noted(name, *arguments):
+        called.add(name)
+        return call(name, *arguments)
+
+    monkeypatch.setattr(steps, "_call", noted)
     model = built().to(dtype)
     with torch.autocast("cpu", precision, enabled=precision is not None):
-        assert model(batch_of(3)).isfinite().all()
+        out = model(batch_of(3))
+    out.sum().backward()
+    assert out.isfinite().all()
+    assert called == {"transpose"}  # of whole numbers
 
 
 def test_a_part_of_the_wrong_shape_is_an_error_and_reads_no_foreign_memory():
@@ -126,13 +135,60 @@ def test_an_encoder_of_another_width_type_or_making_is_not_taken_for_the_lru():
     assert torch.allclose(double(batch), expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("part", ["encoder", "mlp", "norm", "glu", "dropout"])
-def test_hooks_are_called(part):
-    model, batch, seen = built(layers=1), batch_of(3), []
+PARTS = ["", "aggregator", "encoder", "mlp", "norm", "gelu", "glu", "dropout"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("layers", [1, 3])
+def test_hooks_are_called(part, layers):
+    model, batch, seen = built(layers=layers), batch_of(3), []
     expected = model(batch)
-    model.layers[0].get_submodule(part).register_forward_hook(lambda *called: seen.append(called[2].shape))
+    part = model.layers[layers // 2].get_submodule(part)
+    part.register_forward_hook(lambda *called: seen.append(called[2].shape))
     assert torch.allclose(model(batch), expected, rtol=1e-4, atol=1e-4)
     assert seen
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_put_in_place_of_a_forward_is_called(part):
+    model, seen = built(), []
+    module = model.layers[1].get_submodule(part)
+    forward = module.forward
+
+    def noted(*inputs):
+        seen.append(inputs)
+        return forward(*inputs)
+
+    module.forward = noted
+    model(batch_of(3))
+    assert seen
+
+
+def test_layers_run_at_once_only_if_they_are_of_one_kind(monkeypatch):
+    calls, together = [], ops.layers
+
+    def counted(x, index, sets, width, weights, *form):
+        calls.append((sets is not None, len(weights)))
+        return together(x, index, sets, width, weights, *form)
+
+    monkeypatch.setattr(ops, "layers", counted)
+    changes = {
+        "none": lambda layers: None,
+        "dropout": lambda layers: setattr(layers[1].dropout, "p", 0.5),
+        "empty hops": lambda layers: setattr(layers[1], "empty_hops", "zero"),
+        "a wider state": lambda layers: setattr(layers[1], "encoder", LRU(20, state_dim=30)),
+        "another aggregator": lambda layers: setattr(layers[1], "aggregator", AGGREGATORS["mean"](20)),
+        "evaluated": lambda layers: layers[1].eval(),
+    }
+    found = {}
+    for name, change in changes.items():
+        model = built(dropout=0.2)
+        change(model.layers)
+        calls.clear()
+        model(batch_of(3))
+        found[name] = list(calls)
+    alone = [(False, 1)] * 3
+    assert found == {**dict.fromkeys(changes, alone), "none": [(True, 3)]}
 
 
 def test_nothing_is_dropped_in_evaluation():
@@ -147,7 +203,7 @@ def test_parts_of_a_batch_share_no_set():
     for batch in (batch_of(3, 20, 40), batch_of(None, 150, 3)):
         hops = HopIndex.of(batch)
         for index in (hops, hops.with_empty_hops):
-            cuts = index.cuts.tolist()
+            cuts = index.index.cuts.tolist()
             seen: set[int] = set()
             assert cuts[0] == 0
             assert cuts[-1] == hops.num_nodes
@@ -156,3 +212,6 @@ def test_parts_of_a_batch_share_no_set():
                 here = set(index.seq_set[index.seq_start[begin] : index.seq_start[end]].tolist()) - {hops.num_sets}
                 assert not seen & here
                 seen |= here
+            of_set = {int(index.seq_set[begin]): v for v, begin in enumerate(index.seq_start[:-1])}
+            assert index.index.targets.tolist() == list(of_set)
+            assert index.index.node.tolist() == [of_set.get(s, -1) for s in range(hops.num_sets + 1)]

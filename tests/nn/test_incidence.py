@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from incidences import EXAMPLES, dense, incidence, matrices
 from torch.autograd import gradcheck, gradgradcheck
 
+from gredkit.kernels import ops
 from gredkit.nn.incidence import Incidence, starts
 
 Matrix = tuple[list[list[int]], int]
@@ -44,6 +45,22 @@ def test_the_transposed_matrix(matrix: Matrix) -> None:
     assert (transposed.num_rows, transposed.num_columns) == (num_columns, len(rows))
     x = torch.randn(len(rows), 2, dtype=torch.float64)
     torch.testing.assert_close(transposed.sum(x), dense(*matrix).T @ x, rtol=1e-14, atol=1e-14)
+
+
+@settings(max_examples=50, deadline=None)
+@given(matrix=matrices())
+def test_the_transposed_matrix_is_the_same_without_kernels(matrix: Matrix) -> None:
+    with_them = incidence(*matrix).transposed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ops, "library", lambda: None)
+        without = incidence(*matrix).transposed
+    assert torch.equal(with_them.start, without.start)
+    assert torch.equal(with_them.columns, without.columns)
+
+
+def test_entries_by_their_column() -> None:
+    columns = torch.tensor([3, 0, 3, 1])
+    assert_same_product([[1], [3], [], [0, 2]], 4, of=Incidence.by_column(columns, 4))
 
 
 @settings(max_examples=100, deadline=None)

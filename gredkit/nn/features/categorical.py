@@ -4,6 +4,7 @@ from torch import Tensor, nn
 from gredkit.data.task import Columns
 from gredkit.nn.dense import GELU, Dense, Embed
 from gredkit.nn.features.base import FeatureEncoder, vocabularies
+from gredkit.nn.incidence import Incidence
 from gredkit.registry import FEATURES
 
 
@@ -23,5 +24,8 @@ class Categorical(FeatureEncoder):
 
     def forward(self, x: Tensor) -> Tensor:
         by_column = x.reshape(len(x), len(self.embeds)).long().unbind(1)
+        if len(by_column) == 1:  # a symbol is encoded once, however often it occurs
+            symbols = self.dense(self.gelu(self.embeds[0].weight))
+            return Incidence.one_a_row(by_column[0], len(symbols)).sum(symbols)
         embedded = [embed(column) for embed, column in zip(self.embeds, by_column, strict=True)]
         return self.dense(self.gelu(torch.stack(embedded).sum(0)))

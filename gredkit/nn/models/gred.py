@@ -10,7 +10,7 @@ from gredkit.nn.dense import Dense, gelu_mlp
 from gredkit.nn.features.base import usual_features
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.incidence import Incidence
-from gredkit.nn.layer import GREDLayer
+from gredkit.nn.layer import GREDLayer, through
 from gredkit.registry import FEATURES, MODELS, POSITIONAL
 
 Component = str | Callable[..., nn.Module]
@@ -77,9 +77,7 @@ class GRED(nn.Module):
     def forward(self, batch: Data) -> Tensor:
         hops = HopIndex.of(batch)
         h = self.encode_features(batch)
-        for layer in self.layers:
-            h = layer(h, hops)
-        return self.head(self.pool(h, batch))
+        return self.head(self.pool(through(self.layers, h, hops), batch))
 
     def encode_features(self, batch: Data) -> Tensor:
         """What the first layer sees. Shape: -> [nodes, dim]"""
@@ -103,10 +101,8 @@ class GRED(nn.Module):
 
 def mean_of_edges(edges: Tensor, target: Tensor, num_nodes: int) -> Tensor:
     """The mean of the edges that end in a node, zero where none does. Shape: [edges, d] -> [nodes, d]"""
-    count = torch.zeros(num_nodes, dtype=edges.dtype, device=edges.device)
-    count = count.index_add(0, target, torch.ones_like(edges[:, 0]))
-    total = torch.zeros(num_nodes, edges.shape[1], dtype=edges.dtype, device=edges.device)
-    return total.index_add(0, target, edges) / count.clamp(min=1)[:, None]
+    by_target = Incidence.by_column(target, num_nodes)
+    return by_target.sum(edges) / by_target.start.diff().clamp(min=1).to(edges.dtype)[:, None]
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -81,6 +81,17 @@ def test_edge_features_add_the_mean_over_a_nodes_edges():
     assert torch.equal(model.encode_features(b), expected)
 
 
+def test_encoding_each_symbol_once_is_encoding_all_items():
+    torch.manual_seed(0)
+    encoder, x = Categorical((6,), 8), torch.tensor([[4], [1], [4], [0], [1], [4]])
+    found, expected = encoder(x), encoder.dense(encoder.gelu(encoder.embeds[0](x[:, 0])))
+    torch.testing.assert_close(found, expected)
+    into = torch.randn_like(found)
+    torch.testing.assert_close(*(torch.autograd.grad(y, list(encoder.parameters()), into) for y in (found, expected)))
+    with pytest.raises(IndexError):
+        encoder(torch.tensor([[6]]))
+
+
 @pytest.mark.parametrize("edges", [(4,), (4, 2), 3])
 def test_a_batch_without_edges_has_no_edge_features_and_works(edges):
     columns = edges if isinstance(edges, int) else len(edges)
