@@ -1,22 +1,39 @@
 /* A sparse matrix of ones, the columns of each row listed: its product with dense rows, and its transpose. */
 #include "steps.h"
 
-enum { CHUNK = 64 }; /* rows that a thread takes at once: they differ in length */
+enum { CHUNK = 64, WIDEST = 12 }; /* rows that a thread takes at once: they differ in length; vectors in registers */
+
+/* out = sum of the listed rows of x, `nv` vectors of columns of it, held in registers. */
+static inline __attribute__((always_inline)) void sum_vectors(const int nv, const float *x, int d, const index_t *column,
+                                                               index_t count, float *out) {
+  vec acc[WIDEST] = {{0}};
+  for (index_t i = 0; i < count; i++) {
+    const float *row = x + column[i] * d;
+    for (int j = 0; j < nv; j++) acc[j] += *(const vec *)(row + j * V);
+  }
+  for (int j = 0; j < nv; j++) *(vec *)(out + j * V) = acc[j];
+}
 
 /* out_r = sum of x_c over the columns c of row r. start [rows + 1], column [...], x [..., d] -> out [rows, d] */
 void set_sum(int threads, index_t rows, int d, const index_t *start, const index_t *column, const float *x, float *out) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, CHUNK)
   for (index_t r = 0; r < rows; r++) {
-    float *restrict to = out + r * d;
-    if (start[r] == start[r + 1]) {
-      memset(to, 0, d * sizeof(float));
-      continue;
+    const index_t *listed = column + start[r], count = start[r + 1] - start[r];
+    int j = 0;
+    while (j + V <= d) {
+      const int left = (d - j) / V;
+      const float *from = x + j;
+      float *to = out + r * d + j;
+      if (left >= 12) sum_vectors(12, from, d, listed, count, to), j += 12 * V;
+      else if (left >= 9) sum_vectors(9, from, d, listed, count, to), j += 9 * V;
+      else if (left >= 4) sum_vectors(4, from, d, listed, count, to), j += 4 * V;
+      else if (left >= 2) sum_vectors(2, from, d, listed, count, to), j += 2 * V;
+      else sum_vectors(1, from, d, listed, count, to), j += V;
     }
-    memcpy(to, x + column[start[r]] * d, d * sizeof(float));
-    for (index_t at = start[r] + 1; at < start[r + 1]; at++) {
-      const float *restrict from = x + column[at] * d;
-#pragma omp simd
-      for (int j = 0; j < d; j++) to[j] += from[j];
+    for (; j < d; j++) {
+      float sum = 0;
+      for (index_t i = 0; i < count; i++) sum += x[listed[i] * d + j];
+      out[r * d + j] = sum;
     }
   }
 }
