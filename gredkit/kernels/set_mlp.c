@@ -1,39 +1,82 @@
 /* The set MLP and the norm behind it: x = a + down(gelu(up(norm(a)))), z = norm(x). */
 #include "steps.h"
 
-/* stats receives the mean and the inverse deviation. */
-static inline void norm(const float *x, int d, float eps, const float *w, const float *b, float *stats, float *out) {
-  float sum = 0, square = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int j = 0; j < d; j++) sum += x[j];
-  const float mean = sum / d;
-#pragma omp simd reduction(+ : square)
-  for (int j = 0; j < d; j++) square += (x[j] - mean) * (x[j] - mean);
-  const float scale = 1.0f / sqrtf(square / d + eps);
-#pragma omp simd
-  for (int j = 0; j < d; j++) out[j] = (x[j] - mean) * scale * w[j] + b[j];
-  stats[0] = mean;
-  stats[1] = scale;
+/* The norms of MR rows, side by side: sums of one row do not wait for those of another. stats receive the mean and the
+ * inverse deviation. */
+static inline void norm(const float *const *x, int d, float eps, const float *w, const float *b, float *const *stats,
+                        float *const *out) {
+  const int whole = d / V * V;
+  vec sums[MR] = {{0}}, squares[MR] = {{0}};
+  float mean[MR], scale[MR];
+  for (int j = 0; j < whole; j += V)
+    for (int i = 0; i < MR; i++) sums[i] += *(const vec *)(x[i] + j);
+  for (int i = 0; i < MR; i++) {
+    mean[i] = total(sums[i]);
+    for (int j = whole; j < d; j++) mean[i] += x[i][j];
+    mean[i] /= d;
+  }
+  for (int j = 0; j < whole; j += V)
+    for (int i = 0; i < MR; i++) {
+      const vec apart = *(const vec *)(x[i] + j) - mean[i];
+      squares[i] += apart * apart;
+    }
+  for (int i = 0; i < MR; i++) {
+    float square = total(squares[i]);
+    for (int j = whole; j < d; j++) square += (x[i][j] - mean[i]) * (x[i][j] - mean[i]);
+    scale[i] = 1.0f / sqrtf(square / d + eps);
+    stats[i][0] = mean[i];
+    stats[i][1] = scale[i];
+  }
+  for (int j = 0; j < whole; j += V) {
+    const vec wj = *(const vec *)(w + j), bj = *(const vec *)(b + j);
+    for (int i = 0; i < MR; i++) *(vec *)(out[i] + j) = (*(const vec *)(x[i] + j) - mean[i]) * scale[i] * wj + bj;
+  }
+  for (int j = whole; j < d; j++)
+    for (int i = 0; i < MR; i++) out[i][j] = (x[i][j] - mean[i]) * scale[i] * w[j] + b[j];
 }
 
-/* into_x = base + the gradient of the norm at x, whose output has the gradient g; the weights' gradients are added to. */
-static inline void norm_backward(const float *restrict x, int d, const float *stats, const float *w, const float *restrict g,
-                                 const float *restrict base, float *restrict into_x, float *restrict into_w,
-                                 float *restrict into_b) {
-  const float mean = stats[0], scale = stats[1];
-  float along = 0, level = 0;
-#pragma omp simd reduction(+ : along, level)
-  for (int j = 0; j < d; j++) {
-    const float hat = (x[j] - mean) * scale, gw = g[j] * w[j];
-    along += gw * hat;
-    level += gw;
-    into_w[j] += g[j] * hat;
-    into_b[j] += g[j];
+/* into_x = base + the gradient of the norm at x, whose output has the gradient g, of MR rows; the weights' gradients are
+ * added to. */
+static inline void norm_backward(const float *const *x, int d, const float *const *stats, const float *w, const float *const *g,
+                                 const float *const *base, float *const *into_x, float *into_w, float *into_b) {
+  const int whole = d / V * V;
+  vec alongs[MR] = {{0}}, levels[MR] = {{0}};
+  float along[MR], level[MR];
+  for (int j = 0; j < whole; j += V) {
+    const vec wj = *(const vec *)(w + j);
+    vec sum_w = *(vec *)(into_w + j), sum_b = *(vec *)(into_b + j);
+    for (int i = 0; i < MR; i++) {
+      const vec hat = (*(const vec *)(x[i] + j) - stats[i][0]) * stats[i][1], gj = *(const vec *)(g[i] + j);
+      alongs[i] += gj * wj * hat;
+      levels[i] += gj * wj;
+      sum_w += gj * hat;
+      sum_b += gj;
+    }
+    *(vec *)(into_w + j) = sum_w;
+    *(vec *)(into_b + j) = sum_b;
   }
-  along /= d;
-  level /= d;
-#pragma omp simd
-  for (int j = 0; j < d; j++) into_x[j] = base[j] + scale * (g[j] * w[j] - level - (x[j] - mean) * scale * along);
+  for (int i = 0; i < MR; i++) {
+    along[i] = total(alongs[i]);
+    level[i] = total(levels[i]);
+    for (int j = whole; j < d; j++) {
+      const float hat = (x[i][j] - stats[i][0]) * stats[i][1];
+      along[i] += g[i][j] * w[j] * hat;
+      level[i] += g[i][j] * w[j];
+      into_w[j] += g[i][j] * hat;
+      into_b[j] += g[i][j];
+    }
+    along[i] *= stats[i][1] / d;
+    level[i] /= d;
+  }
+  for (int j = 0; j < whole; j += V) {
+    const vec wj = *(const vec *)(w + j);
+    for (int i = 0; i < MR; i++)
+      *(vec *)(into_x[i] + j) = *(const vec *)(base[i] + j) +
+          stats[i][1] * (*(const vec *)(g[i] + j) * wj - level[i] - (*(const vec *)(x[i] + j) - stats[i][0]) * along[i]);
+  }
+  for (int j = whole; j < d; j++)
+    for (int i = 0; i < MR; i++)
+      into_x[i][j] = base[i][j] + stats[i][1] * (g[i][j] * w[j] - level[i] - (x[i][j] - stats[i][0]) * along[i]);
 }
 
 /* u [rows, padded m], x [rows, padded d] and stats [rows, 4] are kept for the backward pass. Without one u and stats are
@@ -47,13 +90,20 @@ void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float ep
 #pragma omp parallel num_threads(threads)
   {
     float *ln = scratch((size_t)TILE * p), *g = scratch((size_t)TILE * q), *out = scratch((size_t)TILE * (p > q ? p : q));
-    float *unread = scratch(p), no_stats[4];
-    const float *row[TILE];
+    float *unread = scratch((size_t)MR * p), no_stats[4], *stat[MR], *to[MR];
+    const float *row[TILE], *from[MR];
 #pragma omp for schedule(dynamic)
     for (index_t begin = 0; begin < rows; begin += TILE) {
       const int count = (int)smaller(TILE, rows - begin);
-      for (int i = 0; i < count; i++)
-        norm(a + (begin + i) * d, d, eps, weights->norm_w, weights->norm_b, stats ? stats + (begin + i) * 4 : no_stats, ln + i * p);
+      for (int i = 0; i < count; i += MR) {
+        for (int k = 0; k < MR; k++) { /* the last row again where there is none */
+          const index_t at = smaller(i + k, count - 1);
+          from[k] = a + (begin + at) * d;
+          stat[k] = stats ? stats + (begin + at) * 4 : no_stats;
+          to[k] = ln + at * p;
+        }
+        norm(from, d, eps, weights->norm_w, weights->norm_b, stat, to);
+      }
       pointers(row, ln, count, p);
       rows_times(row, count, d, up, q, q, out, q, 0);
       for (int i = 0; i < count; i++) {
@@ -65,13 +115,18 @@ void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float ep
       }
       pointers(row, g, count, q);
       rows_times(row, count, m, down, p, p, out, p, 0);
-      for (int i = 0; i < count; i++) {
-        const index_t r = begin + i;
-        const float *ai = a + r * d, *o = out + i * p;
-        float *xi = u ? x + r * p : node[r] >= 0 ? x + node[r] * p : unread;
+      for (int i = 0; i < count; i += MR) {
+        for (int k = 0; k < MR; k++) {
+          const index_t at = smaller(i + k, count - 1), r = begin + at;
+          const float *ai = a + r * d, *o = out + at * p;
+          float *xi = u ? x + r * p : node[r] >= 0 ? x + node[r] * p : unread + k * p;
 #pragma omp simd
-        for (int j = 0; j < d; j++) xi[j] = ai[j] + o[j] + weights->down_b[j];
-        norm(xi, d, eps, weights->last_w, weights->last_b, (stats ? stats + r * 4 : no_stats) + 2, z + r * d);
+          for (int j = 0; j < d; j++) xi[j] = ai[j] + o[j] + weights->down_b[j];
+          from[k] = xi;
+          stat[k] = (stats ? stats + r * 4 : no_stats) + 2;
+          to[k] = z + r * d;
+        }
+        norm(from, d, eps, weights->last_w, weights->last_b, stat, to);
       }
     }
     free(ln), free(g), free(out), free(unread);
@@ -95,17 +150,28 @@ void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const f
     float *mine = shares + share * omp_get_thread_num(), *rest = mine + at_rest;
     float *dx = scratch((size_t)TILE * p), *ln = scratch((size_t)TILE * p), *dln = scratch((size_t)TILE * p);
     float *g = scratch((size_t)TILE * q), *slope = scratch((size_t)TILE * q), *du = scratch((size_t)TILE * q), *zero = scratch(p);
-    const float *row[TILE];
+    float *unread = scratch(p), *to[MR];
+    const float *row[TILE], *from[MR], *stat[MR], *into_out[MR], *base[MR];
 #pragma omp for schedule(static)
     for (index_t begin = 0; begin < rows; begin += TILE) {
       const int count = (int)smaller(TILE, rows - begin);
+      for (int i = 0; i < count; i += MR) {
+        for (int k = 0; k < MR; k++) { /* where there is no row, one without a gradient */
+          const int is_there = i + k < count;
+          const index_t r = begin + (is_there ? i + k : 0);
+          from[k] = x + r * p;
+          stat[k] = stats + r * 4 + 2;
+          into_out[k] = is_there ? into_z + r * d : zero;
+          base[k] = is_there && node[r] >= 0 ? into_x0 + node[r] * d : zero;
+          to[k] = is_there ? dx + (i + k) * p : unread;
+        }
+        norm_backward(from, d, stat, weights->last_w, into_out, base, to, rest, rest + p);
+      }
+      gelu(form, count * q, u + begin * q, g, slope);
       for (int i = 0; i < count; i++) {
         const index_t r = begin + i;
-        const float *ai = a + r * d, mean = stats[r * 4], scale = stats[r * 4 + 1];
-        float *dxi = dx + i * p, *lni = ln + i * p;
-        const float *base = node[r] >= 0 ? into_x0 + node[r] * d : zero;
-        norm_backward(x + r * p, d, stats + r * 4 + 2, weights->last_w, into_z + r * d, base, dxi, rest, rest + p);
-        gelu(form, m, u + r * q, g + i * q, slope + i * q);
+        const float *ai = a + r * d, mean = stats[r * 4], scale = stats[r * 4 + 1], *dxi = dx + i * p;
+        float *lni = ln + i * p;
 #pragma omp simd
         for (int j = 0; j < d; j++) {
           rest[2 * p + j] += dxi[j];
@@ -124,13 +190,20 @@ void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const f
       pointers(row, du, count, q);
       outer_sum(row, m, ln, p, p, count, mine + at_up, p);
       rows_times(row, count, m, up, p, p, dln, p, 0);
-      for (int i = 0; i < count; i++) {
-        const index_t r = begin + i;
-        norm_backward(a + r * d, d, stats + r * 4, weights->norm_w, dln + i * p, dx + i * p, into_a + r * d, rest + 3 * p,
-                      rest + 4 * p);
+      for (int i = 0; i < count; i += MR) {
+        for (int k = 0; k < MR; k++) {
+          const int is_there = i + k < count;
+          const index_t r = begin + (is_there ? i + k : 0);
+          from[k] = a + r * d;
+          stat[k] = stats + r * 4;
+          into_out[k] = is_there ? dln + (i + k) * p : zero;
+          base[k] = is_there ? dx + (i + k) * p : zero;
+          to[k] = is_there ? into_a + r * d : unread;
+        }
+        norm_backward(from, d, stat, weights->norm_w, into_out, base, to, rest + 3 * p, rest + 4 * p);
       }
     }
-    free(dx), free(ln), free(dln), free(g), free(slope), free(du), free(zero);
+    free(dx), free(ln), free(dln), free(g), free(slope), free(du), free(zero), free(unread);
   }
   add_shares(into->up, shares + at_up, share, threads, m, d);
   add_shares(into->down, shares + at_down, share, threads, d, m);

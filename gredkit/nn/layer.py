@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from gredkit.errors import UserError
 from gredkit.kernels import ops
-from gredkit.kernels.ops import can_fuse
+from gredkit.kernels.ops import can_fuse, has_kernels
 from gredkit.nn.aggregators.sum import SumAggregator
 from gredkit.nn.dense import GELU, Dense
 from gredkit.nn.encoders.base import SequenceEncoder
@@ -95,7 +95,7 @@ class GREDLayer(nn.Module):
         Not if somebody watches a part of the layer: hooks are called as they would be without kernels.
         """
         parts = self.encoder, self.mlp, self.norm, self.gelu, self.glu, self.dropout
-        if not isinstance(self.encoder, SequenceEncoder) or _is_watched(*parts):
+        if not (has_kernels() and isinstance(self.encoder, SequenceEncoder)) or _is_watched(*parts):
             return None
         if (recurrence := self.encoder.folded(hops)) is None:
             return None
@@ -153,7 +153,7 @@ def through(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> Tensor:
 def _of_stack(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> list[ops.LayerWeights] | None:
     """The weights of all layers, or None if these are not the layers of one stack that kernels know."""
     weights: list[ops.LayerWeights] = []
-    for layer in layers:
+    for layer in layers if has_kernels() else ():
         if type(layer) is not GREDLayer or type(layer.aggregator) is not SumAggregator:
             return None
         if _is_watched(layer, layer.aggregator) or (found := layer.folded(layer.sequences(hops))) is None:

@@ -11,7 +11,7 @@ from gredkit.kernels.build import library
 from gredkit.kernels.steps import Index
 from gredkit.nn.incidence import Incidence, starts
 
-TOLERANCE = 3e-5  # of the largest value: float32 against float64
+TOLERANCE, FLOOR = 3e-5, 3e-6  # of the largest value, float32 against float64; and of sums that cancel
 DIMS = st.integers(1, 40)  # around and between multiples of 4, 8 and 24
 ROWS = st.integers(1, 150)  # less and more than a tile
 SEEDS = st.integers(0, 10**6)
@@ -31,18 +31,23 @@ def dense(rows, columns):
 
 
 def assert_same(fused, plain, inputs):
-    """Call both, `plain` in double precision, and compare what they return and all gradients."""
-    outputs = fused(*inputs)
+    """Call both, and compare what they return and all gradients with `plain` in double precision.
+
+    Where rounding does more than the tolerance, in sums that cancel, it may do twice what it does to `plain`.
+    """
     doubles = [x.detach().double().requires_grad_() for x in inputs]
-    expected = plain(*doubles)
+    found, rounded, exact = (_and_gradients(*of) for of in ((fused, inputs), (plain, inputs), (plain, doubles)))
+    for ours, theirs, wanted in zip(found, rounded, exact, strict=True):
+        assert ours.shape == wanted.shape
+        allowed = max(TOLERANCE * wanted.abs().max().item(), 2 * (theirs - wanted).abs().max().item(), FLOOR)
+        assert (ours - wanted).abs().max().item() <= allowed
+
+
+def _and_gradients(function, inputs):
+    outputs = function(*inputs)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    expected = expected if isinstance(expected, tuple) else (expected,)
-    into = [torch.randn_like(x) for x in outputs]
-    found = torch.autograd.grad(outputs, inputs, into)
-    wanted = torch.autograd.grad(expected, doubles, [x.double() for x in into])
-    for ours, theirs in zip([*outputs, *found], [*expected, *wanted], strict=True):
-        assert ours.shape == theirs.shape
-        assert (ours - theirs).abs().max() <= TOLERANCE * max(theirs.abs().max().item(), 0.1)  # sums may cancel
+    into = [torch.randn(x.shape, generator=torch.Generator().manual_seed(0)).to(x.dtype) for x in outputs]
+    return [*outputs, *torch.autograd.grad(outputs, inputs, into)]
 
 
 @given(DIMS, ROWS, st.integers(3, 40), SEEDS)
