@@ -5,6 +5,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from gredkit.ablation import server
 from gredkit.cli import add_options, console, prepare_process
 from gredkit.errors import command
 
@@ -25,6 +26,8 @@ def main() -> None:
     if arguments.jobs < 1:
         parser.error(f"--jobs counts processes and cannot be {arguments.jobs}")
     prepare_process(arguments)
+    if arguments.launcher == "local" and not arguments.dry_run:
+        server.start()  # it imports PyTorch while this process does
     from gredkit.ablation.source import Source  # what needs PyTorch is imported when all options are read
 
     source = Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules))

@@ -1,4 +1,5 @@
 import os
+import signal
 import tempfile
 
 import torch
@@ -11,6 +12,9 @@ os.environ["GREDKIT_CACHE"] = CACHE.name
 # The tests run side by side, one for each core.
 torch.set_num_threads(1)
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and would so all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A slow machine is no failure.
 settings.register_profile("gredkit", deadline=None)

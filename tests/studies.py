@@ -3,18 +3,19 @@
 import functools
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
+
+from commands import Command
 
 from gredkit.ablation.tracking import Known, Tracker
 from gredkit.store import connect
 
 STUDY = """
-study.axes = {'variant.encoder': %ENCODERS, 'K': (1, None)}
+study.axes = {'variant.encoder': %ENCODERS}
 ENCODERS = ('lru', 'mean')
 SEEDS = (0, 1)
 EPOCHS = 3
@@ -25,7 +26,7 @@ fit.checkpoint_seconds = 0.0
 datasets.ring_transfer.distance = 2
 datasets.ring_transfer.graphs = 40
 """
-TRIALS = 8
+TRIALS = 4
 WITHOUT_AXES = "".join(line for line in STUDY.splitlines(keepends=True) if "ENCODERS" not in line)
 
 
@@ -47,35 +48,30 @@ class TinyStudy:
         if has_store:
             (folder / "mlflow.db").write_bytes(empty_store())
 
-    def command(self, *arguments: str) -> list[str]:
+    def start(self, *arguments: str) -> Command:
+        """In the background."""
         no_report = [] if self.reports else ["--no-report"]
-        return [sys.executable, "-m", "gredkit.run", "--gin", "tiny.gin", *no_report, *arguments]
+        return Command(["-m", "gredkit.run", "--gin", "tiny.gin", *no_report, *arguments], self.folder)
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str) -> CompletedProcess[str]:
         """To its end."""
-        command = self.command(*arguments)
-        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300)
-
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """In the background, in a process group of its own as a shell would give it."""
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            self.command(*arguments), cwd=self.folder, stdout=pipe, stderr=pipe, text=True, start_new_session=True
-        )
+        command = self.start(*arguments)
+        printed = command.communicate(timeout=300)
+        return CompletedProcess(arguments, command.returncode or 0, *printed)
 
     def events(self) -> list[str]:
         """All lines that the trials have written by now."""
         return [line for path in self.folder.glob(".gredkit/*/*/events.jsonl") for line in _read(path).splitlines()]
 
-    def wait_for(self, process: subprocess.Popen[str], holds: Callable[[], bool], seconds: float = 300) -> None:
+    def wait_for(self, process: Command, holds: Callable[[], bool], seconds: float = 300) -> None:
         """Until something is so, while the process lives."""
         until = time.monotonic() + seconds
         while not holds():
-            assert process.poll() is None, process.communicate()
+            assert process.returncode is None, process.printed("stderr")
             assert time.monotonic() < until
             time.sleep(0.01)
 
-    def wait_for_epochs(self, process: subprocess.Popen[str], count: int) -> None:
+    def wait_for_epochs(self, process: Command, count: int) -> None:
         self.wait_for(process, lambda: sum('"epoch"' in line for line in self.events()) >= count)
 
     def tracker(self) -> Tracker:
@@ -94,7 +90,7 @@ class TinyStudy:
         return {run.info.status for run in self.tracker().search()}
 
 
-def interrupt(process: subprocess.Popen[str]) -> None:
+def interrupt(process: Command) -> None:
     """Ctrl-C: the whole group gets the signal."""
     os.killpg(process.pid, signal.SIGINT)
 

@@ -13,6 +13,7 @@ HEAVY = ("torch", "torch_geometric", "mlflow", "matplotlib")
     [
         "import gredkit",
         "import gredkit.report",
+        "import gredkit.ablation.server",
         "import runpy; sys.argv = ['run', '--help']; runpy.run_module('gredkit.run', run_name='__main__')",
     ],
 )

@@ -5,6 +5,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -29,16 +30,22 @@ def gin_text(trial_id: str, study: str, settings: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "study.datasets = None", "study.budget = None", ""])
 
 
+@cache
+def packages() -> Mapping[str, str]:
+    """The versions of all that is installed."""
+    found = {d.metadata["Name"]: d.version for d in metadata.distributions() if d.metadata["Name"]}
+    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+
+
 def environment(device: str) -> dict[str, Any]:
-    """The machine and the versions of all that is installed."""
-    packages = {d.metadata["Name"]: d.version for d in metadata.distributions() if d.metadata["Name"]}
+    """The machine, and what is installed."""
     return {
         "python": sys.version.split()[0],
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),
         "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
         "threads": torch.get_num_threads(),
-        "packages": dict(sorted(packages.items(), key=lambda item: item[0].lower())),
+        "packages": packages(),
     }
 
 

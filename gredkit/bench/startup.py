@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import forkserver
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from rich.table import Table
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from gredkit.ablation import server
 from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.plan import make_plan
 from gredkit.ablation.source import Source
@@ -101,12 +101,9 @@ def _trial(name: str, repeats: int, warmup: int) -> dict[str, Any]:
 
 
 def _first_step(folder: Path, how: str) -> float:
-    methods = multiprocessing.get_all_start_methods()
-    forks = how == "forked" and "forkserver" in methods
-    context = multiprocessing.get_context("forkserver" if forks else "spawn")
-    if forks:
-        context.set_forkserver_preload(["gredkit.ablation.launchers.local", "sklearn.metrics"])
-        forkserver.ensure_running()
+    if how == "forked":
+        server.start()
+    context = server.context() if how == "forked" else multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     begin = time.time()  # one clock for both processes
     arguments = (folder, theirs, os.environ["GREDKIT_CACHE"])

@@ -42,15 +42,14 @@ def keep_pages() -> None:
 @contextmanager
 def past_at_rest() -> Iterator[None]:
     """What is there now is not looked through for garbage, which costs a tenth of small steps after large imports."""
-    if gc.get_freeze_count():  # somebody else has put it to rest, and will wake it
-        yield
-        return
+    was_at_rest = gc.get_freeze_count() > 0  # somebody else has put it there, and will wake it
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not was_at_rest:
+            gc.unfreeze()
 
 
 def reset_peak(device: torch.device) -> None:

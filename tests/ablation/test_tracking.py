@@ -9,6 +9,7 @@ import time
 import urllib.request
 
 import pytest
+from commands import run
 from studies import TRIALS, WITHOUT_AXES, TinyStudy
 
 from gredkit.ablation.plan import make_plan
@@ -77,9 +78,8 @@ def test_files_say_all_of_it_again(one_trial, monkeypatch):
 
 def test_the_model_predicts_what_was_tested(one_trial):
     study, known, _ = one_trial
-    command = [sys.executable, "-m", "gredkit.predict", "--run", known.run, "--data", "ring_transfer",
-               "--split", "test", "--out", "p.csv"]  # fmt: skip
-    said = subprocess.run(command, cwd=study.folder, capture_output=True, text=True)
+    command = ["-m", "gredkit.predict", "--run", known.run, "--data", "ring_transfer", "--split", "test"]
+    said = run(*command, "--out", "p.csv", cwd=study.folder)
     assert said.returncode == 0, said.stderr
     assert float(said.stderr.split()[-1]) == pytest.approx(known.metrics["best/test"], abs=1e-4)
 

@@ -1,5 +1,7 @@
 """Every kernel against the same formula in PyTorch, values and gradients, in double precision."""
 
+from statistics import median
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from gredkit.kernels.build import library
 from gredkit.kernels.steps import Index
 from gredkit.nn.incidence import Incidence, starts
 
-TOLERANCE, FLOOR = 3e-5, 3e-6  # of the largest value, float32 against float64; and of sums that cancel
+TOLERANCE = 2e-4  # of the largest value, float32 against float64: sums may cancel
 DIMS = st.integers(1, 40)  # around and between multiples of 4, 8 and 24
 ROWS = st.integers(1, 150)  # less and more than a tile
 SEEDS = st.integers(0, 10**6)
@@ -31,16 +33,19 @@ def dense(rows, columns):
 
 
 def assert_same(fused, plain, inputs):
-    """Call both, and compare what they return and all gradients with `plain` in double precision.
+    """Compare what both return and all gradients, `plain` in double precision."""
+    assert max(errors(fused, plain, inputs)) <= TOLERANCE
 
-    Where rounding does more than the tolerance, in sums that cancel, it may do twice what it does to `plain`.
-    """
+
+def errors(function, plain, inputs):
+    """How far it is off, of all that it returns and all gradients, as a share of the largest number in each."""
     doubles = [x.detach().double().requires_grad_() for x in inputs]
-    found, rounded, exact = (_and_gradients(*of) for of in ((fused, inputs), (plain, inputs), (plain, doubles)))
-    for ours, theirs, wanted in zip(found, rounded, exact, strict=True):
-        assert ours.shape == wanted.shape
-        allowed = max(TOLERANCE * wanted.abs().max().item(), 2 * (theirs - wanted).abs().max().item(), FLOOR)
-        assert (ours - wanted).abs().max().item() <= allowed
+    found, wanted = _and_gradients(function, inputs), _and_gradients(plain, doubles)
+    assert [x.shape for x in found] == [x.shape for x in wanted]
+    return [
+        ((ours - theirs).abs().max() / max(theirs.abs().max().item(), 0.1)).item()
+        for ours, theirs in zip(found, wanted, strict=True)
+    ]
 
 
 def _and_gradients(function, inputs):
@@ -160,9 +165,8 @@ def recurrence(n, d):
     return [*vectors, *(normal(*shape, scale=size) for shape in [(n, d), (n, d), (d, n), (d, n)])]
 
 
-@given(st.tuples(DIMS, DIMS, DIMS), ROWS, st.integers(1, 7), GELUS, st.booleans(), SEEDS)
-@settings(max_examples=40)
-def test_layer(sizes, nodes, width, gelu, is_full, seed):
+def layer_and_inputs(sizes, nodes, width, gelu, is_full, seed):
+    """A layer by kernels, the same in PyTorch, and what both take."""
     torch.manual_seed(seed)
     d, m, n = sizes
     sets = 2 * nodes + 3
@@ -179,7 +183,24 @@ def test_layer(sizes, nodes, width, gelu, is_full, seed):
         return ops.layers(a, index, None, width, [parts], gelu, 1e-2, 0.0)
 
     glu = [*(dense(d, d) if is_full else ()), *dense(d, d)]
-    assert_same(fused, plain, [normal(sets, d), *of_rows(d, m), *recurrence(n, d), *glu])
+    return fused, plain, [normal(sets, d), *of_rows(d, m), *recurrence(n, d), *glu]
+
+
+@given(st.tuples(DIMS, DIMS, DIMS), ROWS, st.integers(1, 7), GELUS, st.booleans(), SEEDS)
+@settings(max_examples=40)
+def test_layer(sizes, nodes, width, gelu, is_full, seed):
+    assert_same(*layer_and_inputs(sizes, nodes, width, gelu, is_full, seed))
+
+
+@pytest.mark.parametrize("gelu", ["none", "tanh"])
+def test_rounding_does_no_more_than_to_pytorch(gelu):
+    ours, theirs = [], []
+    for seed in range(30):
+        fused, plain, inputs = layer_and_inputs((1 + seed % 20, 16, 8), 100, 5, gelu, True, seed)
+        ours.append(max(errors(fused, plain, inputs)))
+        theirs.append(max(errors(plain, plain, inputs)))
+    assert median(ours) <= 1.5 * median(theirs)
+    assert max(ours) <= 1.5 * max(theirs)
 
 
 @given(DIMS, ROWS, GELUS, st.booleans(), SEEDS)

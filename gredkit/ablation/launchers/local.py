@@ -1,18 +1,17 @@
 import itertools
-import multiprocessing
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing import connection, forkserver
+from contextlib import suppress
+from multiprocessing import connection
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
 import torch
 
+from gredkit.ablation import server
 from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.launchers.base import Job, Launcher
 from gredkit.ablation.worker import attempt
@@ -23,25 +22,19 @@ from gredkit.registry import LAUNCHERS
 class Local(Launcher):
     """One process a trial on this machine, its threads divided among them.
 
-    The processes are forked from a server that has imported everything, so that a trial starts at once; it never
-    loads data or starts threads, so nothing of one trial is seen by another.
+    The processes are forked from a server that has imported everything, so that a trial starts at once.
     """
 
     def __init__(self, jobs: int):
         super().__init__(jobs)
         self.threads = max(torch.get_num_threads() // jobs, 1)
-        methods = multiprocessing.get_all_start_methods()
-        self._context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-        if "forkserver" in methods:
-            self._context.set_forkserver_preload([__name__, "sklearn.metrics"])
-            with _deaf():
-                forkserver.ensure_running()  # it imports while this process connects to MLflow
+        server.start()
         self._running: dict[int, LocalJob] = {}  # by their place, of which there are as many as jobs
 
     def start(self, folder: Path) -> Job:
         self._forget_ended()
         place = next(i for i in itertools.count() if i not in self._running)
-        self._running[place] = LocalJob(self._context, folder, self.threads, place)
+        self._running[place] = LocalJob(folder, self.threads, place)
         return self._running[place]
 
     def wait(self, seconds: float) -> None:
@@ -55,7 +48,8 @@ class Local(Launcher):
 class LocalJob(Job):
     """A process, and the line to it."""
 
-    def __init__(self, context: multiprocessing.context.BaseContext, folder: Path, threads: int, place: int):
+    def __init__(self, folder: Path, threads: int, place: int):
+        context = server.context()
         self._line, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(str(folder), theirs, threads, place))  # type: ignore[attr-defined]
         self.process.start()
@@ -103,16 +97,6 @@ def work(path: str, line: Connection, threads: int, place: int) -> None:
     stop = threading.Event()
     threading.Thread(target=_listen, args=(line, stop), daemon=True).start()
     line.send(attempt(folder, stop.is_set))
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """What is started now ignores Ctrl-C from its first moment, and so do the processes that it forks."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _listen(line: Connection, stop: threading.Event) -> None:
