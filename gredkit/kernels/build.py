@@ -36,11 +36,11 @@ FUNCTIONS = {
     "hop_scan_backward": "cncnppnppppppp",
     "hop_matrices_forward": "ccccpp",
     "hop_matrices_backward": "ccccppp",
-    "gate_forward": "cnccufupppcpppp",
-    "gate_backward": "cnccufuppppppp",
+    "gate_forward": "cnccufupppcppp",
+    "gate_backward": "cnccufupppppp",
     "layer_kept": "p>n",
     "layers_forward": "cpuppppppp",
-    "layers_backward": "cpuppppppppp",
+    "layers_backward": "cpupppppppppp",
 }
 
 

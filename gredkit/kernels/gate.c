@@ -2,9 +2,9 @@
 #include "steps.h"
 
 /* The row of x0 that belongs to node v is number at[v], or v if `at` is NULL; rows are `ld` numbers apart.
- * t [n, padded d] and pre [n, 2 padded d] (value, gate) are kept for the backward pass; without one both are NULL. */
+ * pre [n, 2 padded d] (value, gate) is kept for the backward pass; without one it is NULL. */
 void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y, const float *x0,
-                  const index_t *at, int ld, const GateWeights *weights, float *t, float *pre, float *h) {
+                  const index_t *at, int ld, const GateWeights *weights, float *pre, float *h) {
   const int p = padded(d), full = weights->value != NULL;
   float *W = scratch((size_t)d * 2 * p);
   for (int i = 0; i < d; i++)
@@ -14,12 +14,11 @@ void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float
     }
 #pragma omp parallel num_threads(threads)
   {
-    float *out = scratch((size_t)TILE * 2 * p), *gated = scratch(p), *tile = t ? NULL : scratch((size_t)TILE * p);
+    float *out = scratch((size_t)TILE * 2 * p), *gated = scratch(p), *some = scratch((size_t)TILE * p);
     const float *row[TILE];
 #pragma omp for schedule(dynamic)
     for (index_t begin = 0; begin < n; begin += TILE) {
       const int count = (int)smaller(TILE, n - begin);
-      float *some = t ? t + begin * p : tile;
       for (int i = 0; i < count; i++) {
         gelu(form, d, y + (begin + i) * d, some + i * p, NULL);
         drop(d, seed, begin + i, limit, scale, some + i * p);
@@ -45,13 +44,13 @@ void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float
         for (int j = 0; j < d; j++) h[r * d + j] = x[j] + gated[j];
       }
     }
-    free(out), free(gated), free(tile);
+    free(out), free(gated), free(some);
   }
   free(W);
 }
 
 void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
-                   const GateWeights *weights, const float *t, const float *pre, const float *into_h, float *into_y,
+                   const GateWeights *weights, const float *pre, const float *into_h, float *into_y,
                    GateGradients *into) {
   const int p = padded(d), full = weights->value != NULL;
   float *W = scratch((size_t)2 * p * p);
@@ -62,7 +61,8 @@ void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, floa
 #pragma omp parallel num_threads(threads)
   {
     float *mine = shares + share * omp_get_thread_num(), *bias = mine + (size_t)2 * p * p;
-    float *g = scratch((size_t)TILE * 2 * p), *dt = scratch((size_t)TILE * p), *in = scratch(p), *slope = scratch(p);
+    float *g = scratch((size_t)TILE * 2 * p), *dt = scratch((size_t)TILE * p), *in = scratch(p);
+    float *t = scratch((size_t)TILE * p), *slope = scratch((size_t)TILE * p);
     const float *row[TILE];
 #pragma omp for schedule(static)
     for (index_t begin = 0; begin < n; begin += TILE) {
@@ -71,6 +71,9 @@ void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, floa
         const index_t r = begin + i;
         const float *value = pre + r * 2 * p, *gate = value + p;
         float *dv = g + i * 2 * p, *dg = dv + p;
+        gelu(form, d, y + r * d, t + i * p, slope + i * p);
+        drop(d, seed, r, limit, scale, t + i * p);
+        drop(d, seed, r, limit, scale, slope + i * p);
         memcpy(in, into_h + r * d, d * sizeof(float));
         drop(d, ~seed, r, limit, scale, in);
 #pragma omp simd
@@ -84,22 +87,18 @@ void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, floa
       }
       if (full) {
         pointers(row, g, count, 2 * p);
-        outer_sum(row, d, t + begin * p, p, p, count, mine, p);
+        outer_sum(row, d, t, p, p, count, mine, p);
         rows_times(row, count, d, W, p, p, dt, p, 0);
       } else
         for (int i = 0; i < count; i++) memcpy(dt + i * p, g + i * 2 * p, p * sizeof(float));
       pointers(row, g + p, count, 2 * p);
-      outer_sum(row, d, t + begin * p, p, p, count, mine + (size_t)p * p, p);
+      outer_sum(row, d, t, p, p, count, mine + (size_t)p * p, p);
       rows_times(row, count, d, W + (size_t)p * p, p, p, dt, p, 1);
-      for (int i = 0; i < count; i++) {
-        const index_t r = begin + i;
-        gelu(form, d, y + r * d, in, slope);
-        drop(d, seed, r, limit, scale, slope);
+      for (int i = 0; i < count; i++)
 #pragma omp simd
-        for (int j = 0; j < d; j++) into_y[r * d + j] = dt[i * p + j] * slope[j];
-      }
+        for (int j = 0; j < d; j++) into_y[(begin + i) * d + j] = dt[i * p + j] * slope[i * p + j];
     }
-    free(g), free(dt), free(in), free(slope);
+    free(g), free(dt), free(in), free(t), free(slope);
   }
   if (full) {
     add_shares(into->value, shares, share, threads, d, d);

@@ -190,17 +190,17 @@ class _Gate(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, y: Tensor, x: Tensor, settings: Gate, keep: bool, *weights: Tensor) -> Tensor:
         y, weights = y.contiguous(), _contiguous(weights)
-        h, *kept = steps.gate(settings, y, x.contiguous(), None, weights, keep)
+        h, pre = steps.gate(settings, y, x.contiguous(), weights, keep)
         ctx.settings = settings
-        ctx.save_for_backward(y, *kept, *weights)
+        ctx.save_for_backward(y, pre, *weights)
         return h
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, into_h: Tensor) -> Any:
-        y, t, pre, *weights = ctx.saved_tensors
+        y, pre, *weights = ctx.saved_tensors
         into, into_h = _like(weights), into_h.contiguous()
-        into_y = steps.gate_backward(ctx.settings, y, (t, pre), weights, into_h, into)
+        into_y = steps.gate_backward(ctx.settings, y, pre, weights, into_h, into)
         return into_y, into_h, None, None, *into
 
 
@@ -226,9 +226,9 @@ class _Layers(torch.autograd.Function):
     def backward(ctx: Any, into_h: Tensor) -> Any:
         weights, (x, *kept) = ctx.saved_tensors[: ctx.count], ctx.saved_tensors[ctx.count :]
         into = _like(weights)
-        sums = _sums(ctx.sets.transposed) if ctx.sets is not None else None
+        sums, back = _sums(ctx.sets), _sums(ctx.sets.transposed if ctx.sets is not None else None)
         into_x = steps.layers_backward(
-            ctx.of, ctx.dropout, ctx.index, sums, weights, x, kept, into_h.contiguous(), into
+            ctx.of, ctx.dropout, ctx.index, sums, back, weights, x, kept, into_h.contiguous(), into
         )
         return into_x, None, None, None, None, *into
 

@@ -134,6 +134,17 @@ void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float ep
   free(up), free(down);
 }
 
+/* z again, from what is kept. */
+void last_norm(int threads, index_t rows, int d, const SetWeights *weights, const float *x, const float *stats, float *z) {
+  const int p = padded(d);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (index_t r = 0; r < rows; r++) {
+    const float mean = stats[r * 4 + 2], scale = stats[r * 4 + 3];
+#pragma omp simd
+    for (int j = 0; j < d; j++) z[r * d + j] = (x[r * p + j] - mean) * scale * weights->last_w[j] + weights->last_b[j];
+  }
+}
+
 /* `node` says which row of into_x0 (a gradient of x at some rows) belongs to a row, -1 for none. */
 void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights,
                       const float *u, const float *x, const float *stats, const float *into_z, const float *into_x0, const index_t *node,

@@ -29,6 +29,7 @@ void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float ep
 void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights, const float *u,
                       const float *x, const float *stats, const float *into_z, const float *into_x0, const index_t *node,
                       float *into_a, SetGradients *into);
+void last_norm(int threads, index_t rows, int d, const SetWeights *weights, const float *x, const float *stats, float *z);
 void hop_matrices_forward(int threads, int n, int d, int width, const Recurrence *of, float *matrices);
 void hop_matrices_backward(int threads, int n, int d, int width, const Recurrence *of, const float *into_matrices,
                            RecurrenceGradients *into);
@@ -38,7 +39,7 @@ void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets,
                          index_t cuts, const index_t *cut, const float *z, const float *matrices, const float *into_y,
                          float *into_z, float *into_matrices);
 void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
-                  const float *x0, const index_t *at, int ld, const GateWeights *weights, float *t, float *pre, float *h);
+                  const float *x0, const index_t *at, int ld, const GateWeights *weights, float *pre, float *h);
 void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
-                   const GateWeights *weights, const float *t, const float *pre, const float *into_h, float *into_y,
+                   const GateWeights *weights, const float *pre, const float *into_h, float *into_y,
                    GateGradients *into);

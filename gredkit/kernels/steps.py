@@ -143,22 +143,17 @@ class Gate(NamedTuple):
         return cls(gelu, round(dropout * 2**32), 1 / (1 - dropout), seed)
 
 
-def gate(
-    settings: Gate, y: Tensor, x: Tensor, at: Tensor | None, weights: Weights, keep: bool
-) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """h, and what is kept: t, and what the gate reads. `at` says which row of x a node has. Shape: y [nodes, d] -> h"""
-    (nodes, d), padded = y.shape, _padded(y.shape[1])
-    h, t, pre = torch.empty_like(y), None, None
-    if keep:
-        t = y.new_empty(nodes, d) if padded == d else y.new_zeros(nodes, padded)
-        pre = y.new_empty(nodes, 2 * padded)
-    _call("gate_forward", nodes, d, *settings, y, x, at, x.shape[1], _four(weights), t, pre, h)
-    return h, t, pre
+def gate(settings: Gate, y: Tensor, x: Tensor, weights: Weights, keep: bool) -> tuple[Tensor, Tensor | None]:
+    """h, and what is kept: what value and gate are made of. Shape: y [nodes, d] -> h"""
+    nodes, d = y.shape
+    h, pre = torch.empty_like(y), y.new_empty(nodes, 2 * _padded(d)) if keep else None
+    _call("gate_forward", nodes, d, *settings, y, x, None, d, _four(weights), pre, h)
+    return h, pre
 
 
-def gate_backward(settings: Gate, y: Tensor, kept: Weights, weights: Weights, into_h: Tensor, into: Weights) -> Tensor:
+def gate_backward(settings: Gate, y: Tensor, pre: Tensor, weights: Weights, into_h: Tensor, into: Weights) -> Tensor:
     into_y = torch.empty_like(y)
-    _call("gate_backward", *y.shape, *settings, y, _four(weights), *kept, into_h, into_y, _four(into))
+    _call("gate_backward", *y.shape, *settings, y, _four(weights), pre, into_h, into_y, _four(into))
     return into_y
 
 
@@ -198,13 +193,14 @@ def layers(
 
 
 def layers_backward(
-    of: Layers, dropout: Dropout, index: Index, sums: Sums | None, weights: Weights, x: Tensor, kept: Weights,
-    into_h: Tensor, into: Weights,
+    of: Layers, dropout: Dropout, index: Index, sums: Sums | None, back: Sums | None, weights: Weights, x: Tensor,
+    kept: Weights, into_h: Tensor, into: Weights,
 ) -> Tensor:  # fmt: skip
-    """The gradient of x. `sums` are the transposed ones."""
+    """The gradient of x. `back` are the sums of the transposed matrix."""
     into_x = torch.empty_like(x)
     both = _with_values(weights, of.layers), _with_values(into, of.layers)
-    _call("layers_backward", of, *dropout, index, sums or (None, None), both[0], x, kept, into_h, into_x, both[1])
+    matrices = sums or (None, None), back or (None, None)
+    _call("layers_backward", of, *dropout, index, *matrices, both[0], x, kept, into_h, into_x, both[1])
     return into_x
 
 
