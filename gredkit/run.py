@@ -1,6 +1,7 @@
 """python -m gredkit.run --gin FILE [--set BINDING=VALUE]: train every trial of a study, track it, report."""
 
 import argparse
+import atexit
 import shlex
 import sys
 from pathlib import Path
@@ -28,6 +29,7 @@ def main() -> None:
     prepare_process(arguments)
     if arguments.launcher == "local" and not arguments.dry_run:
         server.start()  # it imports PyTorch while this process does
+        atexit.register(server.stop)
     from gredkit.ablation.source import Source  # what needs PyTorch is imported when all options are read
 
     source = Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules))

@@ -8,11 +8,13 @@ they need, as `python -m` would start them: with a session, a folder, streams an
 import functools
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -75,7 +77,9 @@ class Command:
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """What it wrote until its end."""
         self._process.join(timeout)
-        assert self.returncode is not None, f"it still runs after {timeout} seconds: {self.printed('stderr')}"
+        if self.returncode is None:
+            self.kill()
+            pytest.fail(f"it still ran after {timeout} seconds: {self.printed('stderr')}")
         return self.printed("stdout"), self.printed("stderr")
 
     def wait_for(self, said: str, seconds: float = 300) -> None:
@@ -83,8 +87,16 @@ class Command:
         until = time.monotonic() + seconds
         while said not in self.printed():
             assert self.returncode is None, self.printed("stderr")
-            assert time.monotonic() < until
+            if time.monotonic() > until:
+                self.kill()
+                pytest.fail(f"it has not said {said!r} after {seconds} seconds")
             time.sleep(0.01)
+
+    def kill(self) -> None:
+        """With all that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.join()
 
 
 def run(*arguments: str, cwd: Path = ROOT, fresh: bool = False) -> subprocess.CompletedProcess[str]:

@@ -1,11 +1,10 @@
 """The server that trials are forked from, on machines that have such a thing.
 
-It has imported everything, so that a trial starts at once; it never loads data or starts threads, so nothing of one
-trial is seen by another. This module imports little: the server is started first, and imports PyTorch at the same time
+It has imported everything, so that a trial starts at once; it has no data and no threads, so nothing of one trial is
+seen by another. This module imports little: the server is started first, and imports PyTorch at the same time
 as the process that plans the trials.
 """
 
-import atexit
 import multiprocessing
 import signal
 from collections.abc import Iterator
@@ -27,16 +26,15 @@ def context() -> BaseContext:
 
 @cache
 def start() -> None:
-    """Start it, once; it ends with this process."""
+    """Start it, once; it ends after this process."""
     if FORKS:
         context().set_forkserver_preload(IMPORTED)
         with _deaf():
             forkserver.ensure_running()
-        atexit.register(_stop)
 
 
-def _stop() -> None:
-    """A mistake may end this process while the server still imports, and keeps open what both write to."""
+def stop() -> None:
+    """For a command that ends: the server may still import, and keeps open what both write to."""
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # it has just ended
             if any("multiprocessing.forkserver" in word for word in child.cmdline()):

@@ -3,7 +3,7 @@
  * They compute the GRED layer on a CPU, a tile of rows at a time, so that what a tile needs stays in the cache from the
  * first step to the last. All is float32, row-major and deterministic: what threads add up is added in a fixed order.
  * ops.py says what each function computes; the tests compare all of them with PyTorch. Rows of scratch arrays are padded
- * with zeros to a multiple of 8 columns, so that products have no remainder.
+ * to a multiple of 8 columns, so that products have no remainder; what stands in the padding of a result is not read.
  */
 #pragma once
 #include <math.h>

@@ -181,8 +181,9 @@ class _HopMatrices(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, into_matrices: Tensor) -> Any:
-        into = _like(ctx.saved_tensors)
-        steps.hop_matrices_backward(ctx.saved_tensors, into_matrices.contiguous(), into)
+        recurrence = ctx.saved_tensors
+        into = _like(recurrence)
+        steps.hop_matrices_backward(recurrence, into_matrices.contiguous(), into)
         return None, *into
 
 
@@ -224,7 +225,8 @@ class _Layers(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, into_h: Tensor) -> Any:
-        weights, (x, *kept) = ctx.saved_tensors[: ctx.count], ctx.saved_tensors[ctx.count :]
+        saved = ctx.saved_tensors
+        weights, (x, *kept) = saved[: ctx.count], saved[ctx.count :]
         into = _like(weights)
         sums, back = _sums(ctx.sets), _sums(ctx.sets.transposed if ctx.sets is not None else None)
         into_x = steps.layers_backward(

@@ -3,7 +3,7 @@
 
 /* The set at hop 0 of each node, the node of each such set (else -1), and where nodes can be cut apart: no set is on both
  * sides but the last, the empty one, and a part has `apart` nodes or more. Returns the number of parts, or 0 if a
- * sequence lists a set that is not there. -> target [nodes], node [sets], cut [parts + 1] */
+ * sequence is empty or lists a set that is not there. -> target [nodes], node [sets], cut [parts + 1] */
 index_t arrange(int threads, index_t nodes, index_t sets, index_t apart, const index_t *start, const index_t *set, index_t *target,
                 index_t *node, index_t *cut) {
   (void)threads; /* it waits for memory only */
@@ -14,6 +14,7 @@ index_t arrange(int threads, index_t nodes, index_t sets, index_t apart, const i
   cut[0] = 0;
   for (index_t v = nodes - 1; v >= 0; v--) {
     lowest[v] = lowest[v + 1];
+    if (start[v] >= start[v + 1]) return free(lowest), 0;
     for (index_t at = start[v]; at < start[v + 1]; at++) {
       if (set[at] < 0 || set[at] >= sets) return free(lowest), 0;
       if (set[at] != sets - 1) lowest[v] = smaller(lowest[v], set[at]);

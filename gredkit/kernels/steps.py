@@ -32,11 +32,12 @@ class Index(NamedTuple):
     @classmethod
     def of(cls, start: Tensor, sets: Tensor, num_sets: int) -> "Index":
         """Of sequences over so many sets, the empty one included."""
-        nodes = len(start) - 1
+        assert start.dtype == sets.dtype == torch.int64
+        start, sets, nodes = start.contiguous(), sets.contiguous(), len(start) - 1
         cuts, targets, node = (start.new_empty(count) for count in (nodes // APART + 2, nodes, num_sets))
         parts = _call("arrange", nodes, num_sets, APART, start, sets, targets, node, cuts)
         if not parts:
-            raise IndexError(f"a sequence lists a set that is none of the {num_sets}")
+            raise IndexError(f"a sequence is empty, or lists a set that is none of the {num_sets}")
         return cls(start, sets, cuts[: parts + 1], targets, node)
 
 
@@ -56,6 +57,8 @@ def set_sum(x: Tensor, start: Tensor, columns: Tensor) -> Tensor:
 
 def transpose(start: Tensor, columns: Tensor, num_columns: int) -> Sums:
     """The rows that list each column, in their order. Shape: start [rows + 1] -> start [num_columns + 1]"""
+    assert start.dtype == columns.dtype == torch.int64
+    start, columns = start.contiguous(), columns.contiguous()
     turned = Sums(start.new_empty(num_columns + 1), torch.empty_like(columns))
     if not _call("transpose", len(start) - 1, num_columns, start, columns, *turned):
         raise IndexError(f"a matrix of {num_columns} columns lists one that is not there")

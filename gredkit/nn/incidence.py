@@ -34,7 +34,7 @@ class Incidence:
     def one_a_row(cls, columns: Tensor, num_columns: int) -> Incidence:
         """A matrix with exactly one entry a row: a look-up."""
         start = torch.arange(columns.numel() + 1, device=columns.device)
-        return cls(start, columns, num_columns, single=True)
+        return cls(start, columns.long().contiguous(), num_columns, single=True)
 
     @classmethod
     def by_column(cls, columns: Tensor, num_columns: int) -> Incidence:

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from torch import Tensor, nn
+from torch.nn.modules.module import _has_any_global_hook
 
 from gredkit.errors import UserError
 from gredkit.kernels import ops
-from gredkit.kernels.ops import can_fuse, has_kernels
+from gredkit.kernels.ops import can_fuse
 from gredkit.nn.aggregators.sum import SumAggregator
 from gredkit.nn.dense import GELU, Dense
 from gredkit.nn.encoders.base import SequenceEncoder
@@ -79,8 +80,9 @@ class GREDLayer(nn.Module):
 
     def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
         a, sequences = self.aggregator(h, hops), self.sequences(hops)
-        weights = self.folded(sequences)
-        if weights is not None and can_fuse(a) and a.shape == (sequences.num_sets + 1, self.dim):
+        is_fit = can_fuse(a) and a.shape == (sequences.num_sets + 1, self.dim)
+        parts = self.encoder, self.mlp, self.norm, self.gelu, self.glu, self.dropout
+        if is_fit and not _is_watched(*parts) and (weights := self.folded(sequences)) is not None:
             return ops.layers(a, sequences.index, None, sequences.width, [weights], *self.form)
         z, x = self.rows(a, sequences)
         return self.gated(self.encoder(z, sequences), x)
@@ -90,14 +92,8 @@ class GREDLayer(nn.Module):
         return hops.with_empty_hops if self.empty_hops == "constant" else hops
 
     def folded(self, hops: HopIndex) -> ops.LayerWeights | None:
-        """What kernels need for all that comes behind the aggregator, if the encoder can be folded; else None.
-
-        Not if somebody watches a part of the layer: hooks are called as they would be without kernels.
-        """
-        parts = self.encoder, self.mlp, self.norm, self.gelu, self.glu, self.dropout
-        if not (has_kernels() and isinstance(self.encoder, SequenceEncoder)) or _is_watched(*parts):
-            return None
-        if (recurrence := self.encoder.folded(hops)) is None:
+        """What kernels need for all that comes behind the aggregator, if the encoder can be folded; else None."""
+        if not isinstance(self.encoder, SequenceEncoder) or (recurrence := self.encoder.folded(hops)) is None:
             return None
         weights = ops.LayerWeights(self._of_rows(), recurrence, self._of_gate())
         return weights if can_fuse(*weights.all) and weights.fit(self.dim) else None
@@ -152,14 +148,16 @@ def through(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> Tensor:
 
 def _of_stack(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> list[ops.LayerWeights] | None:
     """The weights of all layers, or None if these are not the layers of one stack that kernels know."""
+    if not can_fuse(h):
+        return None
     weights: list[ops.LayerWeights] = []
-    for layer in layers if has_kernels() else ():
+    for layer in layers:
         if type(layer) is not GREDLayer or type(layer.aggregator) is not SumAggregator:
             return None
-        if _is_watched(layer, layer.aggregator) or (found := layer.folded(layer.sequences(hops))) is None:
+        if _is_watched(layer) or (found := layer.folded(layer.sequences(hops))) is None:
             return None
         weights.append(found)
-    if not (weights and can_fuse(h) and h.shape == (hops.num_nodes, layers[0].dim)):
+    if not weights or h.shape != (hops.num_nodes, layers[0].dim):
         return None
     kinds = {
         (layer.form, layer.empty_hops, *map(Tensor.size, of.all)) for layer, of in zip(layers, weights, strict=True)
@@ -168,10 +166,18 @@ def _of_stack(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> list[ops.Laye
 
 
 def _is_watched(*modules: nn.Module) -> bool:
-    """Whether somebody has asked to be told when a module is called, or has put something in its place."""
-    return any(
-        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or "forward" in vars(module)
+    """Whether somebody asks to be told when a module, or one in it, is called, or has put something in its place.
+
+    Then it is called as it would be without kernels.
+    """
+    return _has_any_global_hook() or any(
+        part._forward_hooks
+        or part._forward_pre_hooks
+        or part._backward_hooks
+        or part._backward_pre_hooks
+        or "forward" in vars(part)
         for module in modules
+        for part in module.modules()
     )
 
 

@@ -42,7 +42,7 @@ def keep_pages() -> None:
 @contextmanager
 def past_at_rest() -> Iterator[None]:
     """What is there now is not looked through for garbage, which costs a tenth of small steps after large imports."""
-    was_at_rest = gc.get_freeze_count() > 0  # somebody else has put it there, and will wake it
+    was_at_rest = gc.get_freeze_count() > 0  # somebody else, as the server of trials, will wake it or never
     gc.collect()
     gc.freeze()
     try:

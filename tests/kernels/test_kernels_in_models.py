@@ -6,7 +6,9 @@ from itertools import pairwise
 import pytest
 import torch
 from bench.test_oracle import outputs_and_gradients
-from torch_geometric.data import Batch
+from torch import Tensor
+from torch.nn.modules.module import register_module_forward_hook
+from torch_geometric.data import Batch, Data
 
 from gredkit import GRED, GraphSpec, add_hops
 from gredkit.bench import graphs
@@ -135,7 +137,7 @@ def test_an_encoder_of_another_width_type_or_making_is_not_taken_for_the_lru():
     assert torch.allclose(double(batch), expected, rtol=1e-4, atol=1e-4)
 
 
-PARTS = ["", "aggregator", "encoder", "mlp", "norm", "gelu", "glu", "dropout"]
+PARTS = ["", "aggregator", "encoder", "mlp", "mlp.up", "norm", "gelu", "glu", "glu.gate", "dropout"]
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -162,6 +164,34 @@ def test_what_is_put_in_place_of_a_forward_is_called(part):
     module.forward = noted
     model(batch_of(3))
     assert seen
+
+
+def test_hooks_on_all_modules_are_called():
+    model, seen = built(), set()
+    handle = register_module_forward_hook(lambda module, *_: seen.add(module))
+    try:
+        model(batch_of(3))
+    finally:
+        handle.remove()
+    assert seen >= set(model.layers.modules()) - {model.layers}
+
+
+def test_layers_that_share_weights_frozen_ones_and_a_second_backward_pass(without_kernels):
+    batch = batch_of(3)
+    model = built()
+    model.layers[2] = model.layers[0]
+    model.layers[1].mlp.requires_grad_(False)
+    parameters = [p for p in model.parameters() if p.requires_grad]
+
+    def gradients():
+        out = model(batch).square().sum()
+        first = torch.autograd.grad(out, parameters, retain_graph=True)
+        return [*first, *torch.autograd.grad(out, parameters)]
+
+    with_them = gradients()
+    without_kernels()
+    for ours, theirs in zip(with_them, gradients(), strict=True):
+        assert (ours - theirs).abs().max() <= 1e-4 * max(theirs.abs().max().item(), 0.1)
 
 
 def test_layers_run_at_once_only_if_they_are_of_one_kind(monkeypatch):
@@ -215,3 +245,15 @@ def test_parts_of_a_batch_share_no_set():
             of_set = {int(index.seq_set[begin]): v for v, begin in enumerate(index.seq_start[:-1])}
             assert index.index.targets.tolist() == list(of_set)
             assert index.index.node.tolist() == [of_set.get(s, -1) for s in range(hops.num_sets + 1)]
+
+
+@pytest.mark.parametrize("change", [Tensor.int, lambda x: x.t().contiguous().t()], ids=["int32", "in another order"])
+def test_whole_numbers_of_another_kind_or_order(change):
+    (graph,) = graphs.molecules(20, 1)
+    model = built()
+    as_usual = Data(**graph.to_dict())
+    graph.x, graph.edge_index = change(torch.cat([graph.x, graph.x], 1))[:, :1], change(graph.edge_index)
+    both = [outputs_and_gradients(model, add_hops(one, 3)) for one in (as_usual, graph)]
+    assert torch.equal(both[0][0], both[1][0])
+    for name, gradient in both[0][1].items():
+        assert torch.equal(gradient, both[1][1][name]), name

@@ -18,13 +18,14 @@ class Categorical(FeatureEncoder):
 
     def __init__(self, columns: Columns, dim: int, gelu: str = "erf"):
         super().__init__()
-        self.embeds = nn.ModuleList(Embed(size, dim) for size in vocabularies(columns))
+        self.sizes = vocabularies(columns)
+        self.embeds = nn.ModuleList(Embed(size, dim) for size in self.sizes)
         self.gelu = GELU(gelu)
         self.dense = Dense(dim, dim)
 
     def forward(self, x: Tensor) -> Tensor:
         by_column = x.reshape(len(x), len(self.embeds)).long().unbind(1)
-        if len(by_column) == 1:  # a symbol is encoded once, however often it occurs
+        if len(by_column) == 1 and self.sizes[0] <= len(x):  # each symbol once, however often it occurs
             symbols = self.dense(self.gelu(self.embeds[0].weight))
             return Incidence.one_a_row(by_column[0], len(symbols)).sum(symbols)
         embedded = [embed(column) for embed, column in zip(self.embeds, by_column, strict=True)]
