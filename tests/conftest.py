@@ -2,6 +2,7 @@ import os
 import signal
 import tempfile
 
+import pytest
 import torch
 from hypothesis import settings
 
@@ -19,3 +20,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A slow machine is no failure.
 settings.register_profile("gredkit", deadline=None)
 settings.load_profile("gredkit")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="the long form of the chaos tests, as `make chaos` runs them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "rounds(short, long): run once for each seed, so many times")
