@@ -1,10 +1,10 @@
-"""What is kept of a trial beside its numbers: the full configuration, the environment, the eigenvalues."""
+"""What is kept of a trial beside its numbers: configuration, environment, eigenvalues, hop weights."""
 
 import json
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -14,8 +14,10 @@ import torch
 from torch import nn
 
 from gredkit.composition import PARTS
-from gredkit.nn.encoders.lru import LRU
+from gredkit.nn.encoders.base import SequenceEncoder
 
+MOST_HOPS = 256  # whose weights are kept; a larger K is no reason to fill the memory
+UNKNOWN_HOPS = 64  # whose weights are kept if neither K nor a diameter says how many are read
 NAMES = {"dataset": "trial.dataset", "K": "trial.K", "model": "variant.model"}
 
 
@@ -49,14 +51,32 @@ def environment(device: str) -> dict[str, Any]:
     }
 
 
+@torch.no_grad()
 def eigenvalues(model: nn.Module) -> list[dict[str, list[float]]]:
     """Of every layer whose encoder has them: real and imaginary parts."""
-    found = [module.eigenvalues() for module in model.modules() if isinstance(module, LRU)]
-    return [{"real": values.real.tolist(), "imag": values.imag.tolist()} for values in found]
+    found = [encoder.eigenvalues() for encoder in _encoders(model)]
+    return [{"real": values.real.tolist(), "imag": values.imag.tolist()} for values in found if values is not None]
 
 
-def write_eigenvalues(path: Path, **moments: list[dict[str, list[float]]]) -> None:
-    """One list a moment ('start', 'end'), with an entry a layer; nothing if the model has none."""
+@torch.no_grad()
+def hop_weights(model: nn.Module, width: int) -> list[list[float]]:
+    """Of every layer whose encoder has them: the weights of the first `width` hops."""
+    found = [encoder.hop_weights(width) for encoder in _encoders(model)]
+    return [weights.tolist() for weights in found if weights is not None]
+
+
+def recorded_hops(K: int | str | None, diameters: tuple[float, float] | None) -> int:
+    """How many hops have their weights kept: those that are read, the node itself among them."""
+    farthest = K if isinstance(K, int) else int(diameters[1]) if diameters else UNKNOWN_HOPS
+    return min(farthest, MOST_HOPS) + 1
+
+
+def _encoders(model: nn.Module) -> Iterator[SequenceEncoder]:
+    return (module for module in model.modules() if isinstance(module, SequenceEncoder))
+
+
+def write_moments(path: Path, **moments: list[Any]) -> None:
+    """One list a moment ('start', 'end'), with an entry a layer; nothing if no layer has one."""
     if any(moments.values()):
         path.write_text(json.dumps(moments))
 

@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 
 from gredkit import config
 from gredkit.ablation.folder import TrialFolder, write_json
-from gredkit.ablation.record import eigenvalues, environment, gin_text, write_eigenvalues
+from gredkit.ablation.record import eigenvalues, environment, gin_text, hop_weights, recorded_hops, write_moments
 from gredkit.ablation.trial import describe, load_task
 from gredkit.data.cache import prepare
 from gredkit.errors import UserError
@@ -67,14 +67,17 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
     seed_all(trial.seed)
     model = described.composition.build(task.spec)
     device = described.recipe.resolve_device()
-    start = eigenvalues(model)
+    hops = recorded_hops(described.settings.K, trial.diameters)
+    start, start_weights = eigenvalues(model), hop_weights(model, hops)
 
     (folder.artifacts / "config.gin").write_text(gin_text(trial.id, trial.study, trial.settings))
     write_json(folder.artifacts / "environment.json", environment(str(device)))
-    write_eigenvalues(folder.artifacts / "eigenvalues.json", start=start)
+    write_moments(folder.artifacts / "eigenvalues.json", start=start)
+    write_moments(folder.artifacts / "hop_weights.json", start=start_weights)
     described_as = {f"notes.{name}": str(note) for name, note in task.notes.items()}
     described_as["parameters"] = str(count_parameters(model))
     described_as["layers_with_eigenvalues"] = str(len(start))
+    described_as["layers_with_hop_weights"] = str(len(start_weights))
     folder.append("started", pid=os.getpid(), device=str(device), described=described_as)
 
     positional: PositionalEncoding = model.positional  # type: ignore[assignment]
@@ -87,7 +90,8 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
 
     result = fit(model, task, graphs, described.recipe, trial.seed, checkpoint=folder.checkpoint,
                  on_epoch=on_epoch, should_stop=should_stop)  # fmt: skip
-    write_eigenvalues(folder.artifacts / "eigenvalues.json", start=start, end=eigenvalues(model))
+    write_moments(folder.artifacts / "eigenvalues.json", start=start, end=eigenvalues(model))
+    write_moments(folder.artifacts / "hop_weights.json", start=start_weights, end=hop_weights(model, hops))
     about = SavedModel.of(task, described.composition, described.settings.K, described.settings.dataset,
                           config.settings(DATASETS, described.settings.dataset), trial.source.modules,
                           described.recipe.precision)  # fmt: skip

@@ -16,6 +16,7 @@ from gredkit.ablation.plan import make_plan
 from gredkit.ablation.source import Source
 from gredkit.ablation.tracking import Tracker
 from gredkit.nn.encoders.lru import initial_eigenvalues
+from gredkit.saved import load_folder
 
 ONE = WITHOUT_AXES.replace("(0, 1)", "(3,)")
 
@@ -73,6 +74,12 @@ def test_files_say_all_of_it_again(one_trial, monkeypatch):
     assert len(start["real"]) == len(end["imag"]) == len(initial_eigenvalues(8, 0.9, 1.0, 6.28)[0])
     assert start != end
     assert all(0.9**2 - 1e-4 <= re**2 + im**2 <= 1 for re, im in zip(start["real"], start["imag"], strict=True))
+    weights = json.loads((artifacts / "hop_weights.json").read_text())
+    (start,), (end,) = weights["start"], weights["end"]
+    assert len(start) == len(end) == 1 + 2  # K is None, and the far side of the ring is two hops away
+    trained = load_folder(artifacts / "model").model.layers[0].encoder
+    assert end == pytest.approx(trained.hop_weights(3).tolist(), rel=1e-5)
+    assert start != pytest.approx(end, rel=1e-5)
     assert {file.name for file in (artifacts / "model").iterdir()} == {"model.json", "weights.safetensors"}
 
 

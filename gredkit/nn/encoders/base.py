@@ -27,6 +27,18 @@ class SequenceEncoder(nn.Module, ABC):
         """What makes the recurrence: it has no weight decay, and a learning rate of its own."""
         return []
 
+    def eigenvalues(self) -> Tensor | None:
+        """Of a linear recurrence: what multiplies the state from hop to hop. Shape: [state_dim], complex"""
+        return None
+
+    def hop_weights(self, width: int) -> Tensor | None:
+        """The weights of the hops k = 0..width - 1, if y_v = Σ_k M_k z_{v,k} with matrices of the encoder's own.
+
+        ‖M_k‖_F / sqrt(dim), the root mean square of what hop k adds to an output when the entries of z are
+        independent and of variance 1, about as the layer norm before it leaves them. Shape: [width]
+        """
+        return None
+
 
 def check_state(state_dim: int | None) -> None:
     """Whether a state can be so wide."""

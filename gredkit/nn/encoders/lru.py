@@ -58,6 +58,9 @@ class LRU(SequenceEncoder):
         decay, angle = self._polar()
         return torch.polar((-decay).exp(), angle)
 
+    def hop_weights(self, width: int) -> Tensor:
+        return torch.linalg.matrix_norm(self.kernel(width)) / math.sqrt(self.dim)
+
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
         fused = can_fuse(z, self.in_re) and z.shape == (hops.num_sets + 1, self.dim)
         if self.mode == "auto" and fused and self._is_cheaper_by_set(hops):

@@ -21,9 +21,15 @@ class WeightedSum(SequenceEncoder):
         self.weight = nn.Parameter(torch.ones(hops))
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
-        k = torch.arange(hops.width, device=z.device).clamp(max=self.weight.numel() - 1)
         grid = hops.grid.sum(z).view(hops.num_nodes, hops.width, -1)
-        return torch.einsum("k,nkd->nd", self.weight[k].to(z.dtype), grid)
+        return torch.einsum("k,nkd->nd", self._by_hop(hops.width).to(z.dtype), grid)
+
+    def hop_weights(self, width: int) -> Tensor:
+        return self._by_hop(width).abs()
+
+    def _by_hop(self, width: int) -> Tensor:
+        """w_k. Shape: [width]"""
+        return self.weight[torch.arange(width, device=self.weight.device).clamp(max=self.weight.numel() - 1)]
 
     def extra_repr(self) -> str:
         return f"hops={self.weight.numel()}"

@@ -259,3 +259,21 @@ def test_compiled(name: str) -> None:
     batches = [small_graphs(), [long_graph(), *small_graphs(1)], [long_graph()]]
     cases = [(rows_for(index_of(*members), 8).float(), members) for members in batches]
     assert_compiles(build(name, 8).float(), cases, "aot_eager")
+
+
+@pytest.mark.parametrize("name", [name for name in BUILDERS if build(name).hop_weights(1) is not None])
+def test_the_weight_of_a_hop_is_the_size_of_its_jacobian(name: str) -> None:
+    encoder, hops = build(name).double(), index(False, *small_graphs())
+    z = rows_for(hops).double()
+    jacobian = torch.autograd.functional.jacobian(lambda z: encoder(z, hops), z)  # [nodes, dim, sets + 1, dim]
+    weights = encoder.hop_weights(hops.width).detach()
+    assert weights.shape == (hops.width,)
+    for v, sequence in enumerate(sequences_of(hops)):
+        for k, row in enumerate(sequence):
+            of_hop = jacobian[v, :, row].square().sum().sqrt() / math.sqrt(DIM)
+            torch.testing.assert_close(of_hop, weights[k], rtol=1e-9, atol=1e-12)
+
+
+def test_what_depends_on_what_is_read_has_no_weights() -> None:
+    assert {name for name in ENCODERS if build(name).hop_weights(1) is not None} == {"lru", "weighted_sum"}
+    assert {name for name in ENCODERS if build(name).eigenvalues() is not None} == {"lru"}
