@@ -15,7 +15,8 @@ class Attention(SequenceEncoder):
     y_v = W_o concat_i Σ_k softmax_k(q_i(z_{v,0}) · k_i(z_{v,k})) v_i(z_{v,k})
     It does not know the order of the hops unless `order` adds a sinusoidal code of k to what the keys and
     values see. An empty hop that is read is a key and value of z_∅ like any other; one that is not read
-    takes no part in the softmax.
+    takes no part in the softmax. All four matrices start with variance 1 / fan_in and zero bias, so that scores of
+    normalised rows begin with variance about 1.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 

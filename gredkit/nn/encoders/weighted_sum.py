@@ -1,6 +1,9 @@
+import math
+
 import torch
 from torch import Tensor, nn
 
+from gredkit.nn.dense import Dense
 from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
 from gredkit.registry import ENCODERS
@@ -8,24 +11,25 @@ from gredkit.registry import ENCODERS
 
 @ENCODERS.register("weighted_sum")
 class WeightedSum(SequenceEncoder):
-    """One learned weight a hop, as SPN combines hops.
+    """One learned weight a hop, as SPN combines hops, which also makes them sum to 1.
 
-    y_v = Σ_k w_k z_{v,k}
-    Hops from `hops - 1` on share the last weight. An empty hop that is read adds w_k z_∅; one that is not
-    read adds nothing.
+    y_v = W_out Σ_k w_k z_{v,k},  w_k = 1 at the start
+    W_out is there because every other encoder has one. Hops from `hops - 1` on share the last weight. An empty
+    hop that is read adds w_k z_∅; one that is not read adds nothing.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 
     def __init__(self, dim: int, hops: int = 64):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(hops))
+        self.out = Dense(dim, dim)
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
         grid = hops.grid.sum(z).view(hops.num_nodes, hops.width, -1)
-        return torch.einsum("k,nkd->nd", self._by_hop(hops.width).to(z.dtype), grid)
+        return self.out(torch.einsum("k,nkd->nd", self._by_hop(hops.width).to(z.dtype), grid))
 
     def hop_weights(self, width: int) -> Tensor:
-        return self._by_hop(width).abs()
+        return self._by_hop(width).abs() * torch.linalg.matrix_norm(self.out.weight) / math.sqrt(self.out.out_features)
 
     def _by_hop(self, width: int) -> Tensor:
         """w_k. Shape: [width]"""

@@ -113,7 +113,7 @@ def power_series(encoder: LRU, rows: Tensor) -> Tensor:
 
 def weigh(encoder: WeightedSum, rows: Tensor) -> Tensor:
     last = len(encoder.weight) - 1
-    return sum(encoder.weight[min(k, last)] * row for k, row in enumerate(rows))
+    return encoder.out(sum(encoder.weight[min(k, last)] * row for k, row in enumerate(rows)))
 
 
 PLAIN: dict[str, Callable[..., Tensor]] = {
@@ -121,7 +121,7 @@ PLAIN: dict[str, Callable[..., Tensor]] = {
     "gru": step_by_step,
     "lru": power_series,
     "lstm": step_by_step,
-    "mean": lambda encoder, rows: rows.sum(0) / len(rows),
+    "mean": lambda encoder, rows: encoder.out(rows.sum(0) / len(rows)),
     "rnn": step_by_step,
     "weighted_sum": weigh,
 }
