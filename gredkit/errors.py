@@ -4,6 +4,8 @@ import sys
 import textwrap
 from collections.abc import Callable
 
+from gredkit.private import shown
+
 
 class UserError(ValueError):
     """Something the user can mend: one plain sentence that says what to do."""
@@ -11,7 +13,7 @@ class UserError(ValueError):
 
 def cause(error: Exception) -> str:
     """What another library says, short enough to stand in a sentence."""
-    return textwrap.shorten(str(error), 200, placeholder=" …")
+    return textwrap.shorten(shown(str(error)), 200, placeholder=" …")
 
 
 def command(main: Callable[[], None]) -> None:
@@ -19,7 +21,7 @@ def command(main: Callable[[], None]) -> None:
     try:
         main()
     except UserError as error:
-        print(f"error: {str(error).splitlines()[0]}", file=sys.stderr)  # gin adds lines of its own
+        print(f"error: {shown(str(error)).splitlines()[0]}", file=sys.stderr)  # gin adds lines of its own
         sys.exit(2)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

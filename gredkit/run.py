@@ -9,6 +9,7 @@ from pathlib import Path
 from gredkit.ablation import server
 from gredkit.cli import add_options, console, prepare_process
 from gredkit.errors import command
+from gredkit.private import shown
 
 
 def main() -> None:
@@ -41,7 +42,7 @@ def main() -> None:
     from gredkit.ablation.invocation import Options, run_study
     from gredkit.ablation.summary import summarise
 
-    said = shlex.join(["python", "-m", "gredkit.run", *sys.argv[1:]])
+    said = shlex.join(["python", "-m", "gredkit.run", *map(shown, sys.argv[1:])])
     options = Options(said, arguments.jobs, arguments.tracking_uri, arguments.work, arguments.retry, arguments.launcher)
     ended = run_study(source, options, console())
     summarise(ended, options, None if arguments.no_report else arguments.reports, console())

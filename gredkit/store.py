@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from filelock import FileLock
 
 from gredkit.errors import UserError, cause
+from gredkit.private import shown
 
 SQLITE = "sqlite:///"
 ADVICE = "say where the runs are, with --tracking-uri or $MLFLOW_TRACKING_URI"
@@ -37,28 +38,31 @@ QUIET = {
 def tracking_uri(given: str | None = None) -> str:
     """The address given, `$MLFLOW_TRACKING_URI`, or `mlflow.db` in the working folder; a path becomes absolute."""
     uri = given or os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}mlflow.db"
-    if uri.startswith("file:") or not (re.match(r"\w[\w+.-]+:", uri) or uri == "databricks"):
-        raise UserError(f"MLflow keeps runs in a database or on a server, not in {uri}: use sqlite:///PATH or http://…")
+    if uri.startswith("file:") or not (re.match(r"\w[\w+.-]+://", uri) or uri == "databricks"):
+        said = "this address" if "@" in uri else shown(uri)
+        raise UserError(
+            f"MLflow keeps runs in a database or on a server, not in {said}: use sqlite:///PATH or http://…"
+        )
+    if re.search(r"\s", uri.partition("?")[2] if uri.startswith(SQLITE) else uri):  # a password could not be told apart
+        raise UserError("there is a space in the address of MLflow: write it as %20")
     return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).absolute()}" if uri.startswith(SQLITE) else uri
 
 
 def existing_store(uri: str) -> str:
     """The same address, once it is clear that MLflow would not make an empty store there."""
-    if uri.startswith(SQLITE):
-        file = Path(unquote(uri[len(SQLITE) :].partition("?")[0]))
-        if not file.is_file():
-            raise UserError(f"there is no database {file}: {ADVICE}")
+    if (file := database(uri)) is not None and not file.is_file():
+        raise UserError(f"there is no database {file}: {ADVICE}")
     return uri
 
 
-def shown(uri: str) -> str:
-    """An address as it may be printed, without a password."""
-    return re.sub(r"//[^/@]*@", "//", uri)
+def database(uri: str) -> Path | None:
+    """The file of a SQLite store."""
+    return Path(unquote(uri.removeprefix(SQLITE).partition("?")[0])) if uri.startswith(SQLITE) else None
 
 
 def open_command(uri: str) -> str:
     """The command that shows the runs, or the address where they are."""
-    return uri if uri.startswith("http") else f"mlflow ui --backend-store-uri {shlex.quote(uri)}"
+    return shown(uri) if uri.startswith("http") else f"mlflow ui --backend-store-uri {shlex.quote(shown(uri))}"
 
 
 class StoreError(UserError):
@@ -87,7 +91,8 @@ class Client:
                     raise StoreError(said, refused=False) from error
                 refused = getattr(error, "error_code", None) in REFUSED
                 said = "refuses" if refused else "cannot be reached at"
-                raise StoreError(f"MLflow {said} {shown(self._uri)}: {cause(error)}", refused) from error
+                reason = shown(cause(error), self._uri)
+                raise StoreError(f"MLflow {said} {shown(self._uri)}: {reason}", refused) from error
 
         return call
 
@@ -103,15 +108,15 @@ def connect(uri: str) -> Client:
 
     logging.getLogger("mlflow").setLevel(logging.CRITICAL)  # it tells of every table, and of what it also raises
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # and it of every attempt
-    database = Path(uri.removeprefix(SQLITE)) if uri.startswith(SQLITE) else None
+    file = database(uri)
     try:
-        if database:
-            database.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{database}.lock") if database else nullcontext():
+        if file:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{file}.lock") if file else nullcontext():
             client = Client(MlflowClient(tracking_uri=uri), uri)
             client.search_experiments(max_results=1)
     except Exception as error:  # the constructor's own
         if isinstance(error, UserError):
             raise
-        raise UserError(f"MLflow cannot be reached at {shown(uri)}: {cause(error)}") from None
+        raise UserError(f"MLflow cannot be reached at {shown(uri)}: {shown(cause(error), uri)}") from None
     return client

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from gredkit.errors import UserError
-from gredkit.store import ADVICE, StoreError, connect, existing_store, shown, tracking_uri
+from gredkit.private import shown
+from gredkit.store import ADVICE, StoreError, connect, existing_store, tracking_uri
 
 ARTIFACT = "model"  # the folder among the artifacts of a run
 

@@ -23,7 +23,7 @@ from gredkit.data.task import Task
 WITHOUT_EFFECT = ("datasets.", "fit.device", "fit.checkpoint_seconds")  # the data itself counts, not its path
 INSTALLED = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object, in its repr
-SENTENCES = ("gredkit.errors", "gredkit.registry", "gredkit.mistakes")  # say things, compute nothing
+SENTENCES = ("gredkit.errors", "gredkit.registry", "gredkit.mistakes", "gredkit.private")  # say things, compute nothing
 
 
 def trial_id(settings: Mapping[str, Any], data: str, code: str) -> str:

@@ -15,7 +15,8 @@ import psutil
 
 from gredkit.errors import UserError
 from gredkit.mistakes import nearest
-from gredkit.store import Client, connect, existing_store, shown, tracking_uri
+from gredkit.private import shown
+from gredkit.store import Client, connect, existing_store, tracking_uri
 
 SILENT = 300.0  # seconds without a sign of life after which an invocation on another machine counts as dead
 PAGE = 1000

@@ -7,6 +7,7 @@ from typing import Any
 from gredkit.ablation.folder import Event, TrialFolder
 from gredkit.ablation.measured import curve, measured
 from gredkit.ablation.tracking import STATUS, Tracker, common_tags
+from gredkit.private import portable, shown
 from gredkit.store import StoreError
 
 LONGEST = 5000  # characters of a tag or a parameter; MLflow takes a few more
@@ -20,7 +21,7 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     The folder remembers up to where MLflow has it. What is sent twice, because a crash came in between, MLflow
     keeps once: a metric is the same if its time is.
     """
-    if folder.sent().get("store") != tracker.uri:
+    if folder.sent().get("store") != shown(tracker.uri):
         folder.forget_run()  # it was told to another store
     sent = folder.sent()
     events, place = folder.events(sent.get("place", 0))
@@ -75,7 +76,7 @@ def _create(tracker: Tracker, folder: TrialFolder, started: int) -> str:
     tags = {name: value[:LONGEST] for name, value in tags.items() if value}
     name = f"{trial.variant} · {trial.dataset} · seed {trial.seed}"
     run = tracker.client.create_run(tracker.experiment, started, tags, name).info.run_id
-    folder.mark_sent(run=run, store=tracker.uri)
+    folder.mark_sent(run=run, store=shown(tracker.uri))
     return run
 
 
@@ -105,10 +106,10 @@ def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:
 def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
     tracker.client.set_tag(run, "state", event["state"])
     if event["message"]:
-        tracker.client.set_tag(run, "message", event["message"][:LONGEST])
+        tracker.client.set_tag(run, "message", portable(event["message"])[:LONGEST])
     if trained := curve(folder.events()[0]):
         tracker.client.set_tag(run, "curve", trained)
     tracker.client.log_artifacts(run, str(folder.artifacts))
     if folder.log.is_file() and folder.log.stat().st_size:
-        tracker.client.log_artifact(run, str(folder.log))
+        tracker.client.log_text(run, portable(folder.log.read_text(errors="replace")), folder.log.name)
     tracker.client.set_terminated(run, STATUS[event["state"]], event["time"])

@@ -17,7 +17,7 @@ from gredkit.ablation.plan import Plan
 from gredkit.ablation.record import git_commit
 from gredkit.ablation.runs import PLAN, TUNING, Known, StudyRuns, find_experiment
 from gredkit.ablation.trial import Trial
-from gredkit.store import SQLITE, Client, StoreError, connect, tracking_uri
+from gredkit.store import Client, StoreError, connect, database, tracking_uri
 
 STATUS = {"finished": "FINISHED", "diverged": "FAILED", "failed": "FAILED", "interrupted": "KILLED"}
 HEARTBEAT = 30.0  # seconds between two signs of life of an invocation
@@ -120,9 +120,8 @@ def _planned(trial: Trial) -> dict[str, Any]:
 
 def _artifacts(uri: str, study: str) -> str | None:
     """Beside a SQLite store; a server knows its own place."""
-    if not uri.startswith(SQLITE):
-        return None
-    return (Path(uri.removeprefix(SQLITE)).parent / "mlartifacts" / study).as_uri()
+    file = database(uri)
+    return None if file is None else (file.parent / "mlartifacts" / study).as_uri()
 
 
 @functools.cache

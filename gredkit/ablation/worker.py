@@ -16,6 +16,7 @@ from gredkit.data.cache import prepare
 from gredkit.errors import UserError
 from gredkit.nn.models.gred import count_parameters
 from gredkit.nn.positional.base import PositionalEncoding
+from gredkit.private import portable
 from gredkit.registry import DATASETS
 from gredkit.saved import SavedModel, save
 from gredkit.training.checkpoint import CannotWrite
@@ -53,7 +54,7 @@ def _trained(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str,
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DISK:
             raise
-        (folder.artifacts / "error.txt").write_text(traceback.format_exc())
+        (folder.artifacts / "error.txt").write_text(portable(traceback.format_exc()))
         return "failed", f"{type(error).__name__}: {error}".splitlines()[0]
     return "finished", ""
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from gredkit.ablation.runs import Known, StudyRuns
 from gredkit.errors import UserError
+from gredkit.private import shown
 from gredkit.reports.figures.spectra import wanted
 from gredkit.reports.study import (
     AXIS,
@@ -22,7 +23,7 @@ from gredkit.reports.study import (
     SETTING,
     StudyData,
 )
-from gredkit.store import SQLITE, StoreError, shown
+from gredkit.store import SQLITE, StoreError
 
 HISTORY = {"train_loss": "train/loss", "validation": "validation/score"}
 NEEDED = {*IDENTITY, "role", "tuning", *PLANNED, "axes", "diameters"}  # of every trial of a plan
