@@ -1,23 +1,18 @@
 """Where MLflow keeps the runs."""
 
-import errno
 import logging
 import os
 import re
 import shlex
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
-
-from filelock import FileLock
 
 from gredkit.errors import UserError, cause
 from gredkit.private import shown
+from gredkit.sqlite_store import SQLITE, database, make_whole
+from gredkit.writing import CannotWrite, refused_by_disk
 
-SQLITE = "sqlite:///"
 ADVICE = "say where the runs are, with --tracking-uri or $MLFLOW_TRACKING_URI"
-FULL = (errno.ENOSPC, errno.EDQUOT)
 REFUSED = (  # what MLflow says when asking again will not help
     "RESOURCE_DOES_NOT_EXIST",
     "RESOURCE_ALREADY_EXISTS",
@@ -50,14 +45,9 @@ def tracking_uri(given: str | None = None) -> str:
 
 def existing_store(uri: str) -> str:
     """The same address, once it is clear that MLflow would not make an empty store there."""
-    if (file := database(uri)) is not None and not file.is_file():
+    if (file := database(uri)) and not file.is_file():
         raise UserError(f"there is no database {file}: {ADVICE}")
     return uri
-
-
-def database(uri: str) -> Path | None:
-    """The file of a SQLite store."""
-    return Path(unquote(uri.removeprefix(SQLITE).partition("?")[0])) if uri.startswith(SQLITE) else None
 
 
 def open_command(uri: str) -> str:
@@ -73,6 +63,12 @@ class StoreError(UserError):
         self.refused = refused
 
 
+class FullStore(StoreError):
+    """The disk of the store takes nothing more."""
+
+    exit_code = 1
+
+
 class Client:
     """MLflow's client, whose failures are all a `StoreError`."""
 
@@ -86,37 +82,40 @@ class Client:
             try:
                 return method(*arguments, **named)
             except Exception as error:  # MLflow's own, or of the database, the network or the disk below it
-                if isinstance(error, OSError) and error.errno in FULL:
-                    said = f"the disk of {shown(self._uri)} is full: free some space"
-                    raise StoreError(said, refused=False) from error
-                refused = getattr(error, "error_code", None) in REFUSED
-                said = "refuses" if refused else "cannot be reached at"
-                reason = shown(cause(error), self._uri)
-                raise StoreError(f"MLflow {said} {shown(self._uri)}: {reason}", refused) from error
+                raise store_error(error, self._uri) from error
 
         return call
 
 
-def connect(uri: str) -> Client:
-    """An MLflow client.
+def store_error(error: Exception, uri: str) -> StoreError:
+    """What went wrong with a store, in a sentence."""
+    if (number := refused_by_disk(error)) is not None:
+        file = database(uri)
+        return FullStore(str(CannotWrite(file.parent if file else shown(uri), number)), refused=False)
+    refused = getattr(error, "error_code", None) in REFUSED
+    said = "refuses" if refused else "cannot be reached at"
+    return StoreError(f"MLflow {said} {shown(uri)}: {shown(cause(error), uri)}", refused)
 
-    A new SQLite store is made by one process at a time: several that migrate its tables at once would all crash.
-    """
+
+def connect(uri: str) -> Client:
+    """An MLflow client, of a store that has its tables."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     from mlflow import MlflowClient
 
     logging.getLogger("mlflow").setLevel(logging.CRITICAL)  # it tells of every table, and of what it also raises
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # and it of every attempt
-    file = database(uri)
+
+    def ask(uri: str) -> MlflowClient:
+        client = MlflowClient(tracking_uri=uri)
+        client.search_experiments(max_results=1)
+        return client
+
     try:
-        if file:
-            file.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{file}.lock") if file else nullcontext():
-            client = Client(MlflowClient(tracking_uri=uri), uri)
-            client.search_experiments(max_results=1)
-    except Exception as error:  # the constructor's own
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"MLflow cannot be reached at {shown(uri)}: {shown(cause(error), uri)}") from None
-    return client
+        if file := database(uri):
+            make_whole(file, ask)
+        return Client(ask(uri), uri)
+    except UserError:
+        raise
+    except Exception as error:
+        raise store_error(error, uri) from None
