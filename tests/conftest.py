@@ -10,6 +10,11 @@ from hypothesis import settings
 CACHE = tempfile.TemporaryDirectory(prefix="gredkit-tests-")  # removed when the tests end
 os.environ["GREDKIT_CACHE"] = CACHE.name
 
+# Compiled code as well, in one folder for all processes of a session: the first one compiles for the others.
+if "GREDKIT_COMPILED" not in os.environ:
+    COMPILED = tempfile.TemporaryDirectory(prefix="gredkit-compiled-")
+    os.environ["GREDKIT_COMPILED"] = COMPILED.name
+
 # The tests run side by side, one for each core.
 torch.set_num_threads(1)
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")

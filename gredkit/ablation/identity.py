@@ -23,7 +23,14 @@ from gredkit.data.task import Task
 WITHOUT_EFFECT = ("datasets.", "fit.device", "fit.checkpoint_seconds")  # the data itself counts, not its path
 INSTALLED = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object, in its repr
-SENTENCES = ("gredkit.errors", "gredkit.registry", "gredkit.mistakes", "gredkit.private")  # say things, compute nothing
+COMPUTE_NOTHING = (
+    "gredkit.errors",
+    "gredkit.registry",
+    "gredkit.mistakes",
+    "gredkit.private",
+    "gredkit.own_folder",
+    "gredkit.kernels.compiler",
+)
 
 
 def trial_id(settings: Mapping[str, Any], data: str, code: str) -> str:
@@ -67,7 +74,7 @@ def code_hash(model: nn.Module, *others: str) -> str:
     while waiting:
         name = waiting.pop()
         module = sys.modules.get(name)
-        if name in seen or name in SENTENCES or module is None or not _is_ours(module):
+        if name in seen or name in COMPUTE_NOTHING or module is None or not _is_ours(module):
             continue
         seen.add(name)
         if hasattr(module, "__path__"):  # a package holds whatever was imported so far

@@ -75,6 +75,8 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
         done = {one.trial.id: one for one in trials}
         planned = sort_out(plan.trials, tracker, options.retry, done)
         say(_announcement(plan, planned))
+        if any(one.state == "waiting" for one in planned):
+            launcher.prepare()
         with Screen(console, planned, options.jobs) as screen:
             runner.run(planned, screen)
         trials.extend(planned)

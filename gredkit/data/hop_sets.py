@@ -6,10 +6,12 @@ Plain loops, compiled by numba; the compiled code lets other threads run.
 import numpy as np
 from numba import njit
 
+from gredkit.data.compiled import compiled
+
 INT = np.int32
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-def]
     """Distinct hop sets of a graph and, for each node, which of them stands at hop 0, 1, ….
 
@@ -75,7 +77,7 @@ def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-
     return set_size, set_member[: set_start[sets]].copy(), seq_length, seq_set[:rows].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cut_hop_sets(set_size, set_member, seq_length, seq_set, K):  # type: ignore[no-untyped-def]
     """The hop sets up to K from those of a larger K, numbered as a search up to K numbers them."""
     num_nodes = len(seq_length)
@@ -167,7 +169,7 @@ def _store(  # type: ignore[no-untyped-def]
     return sets
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _neighbours(source, target, num_nodes):  # type: ignore[no-untyped-def]
     """Undirected neighbour lists, each neighbour once, without self-loops."""
     start = np.zeros(num_nodes + 1, np.int64)
@@ -213,7 +215,7 @@ def _copy_sorted(queue, begin, end, out, position):  # type: ignore[no-untyped-d
         out[j] = queue[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _table_size(sets):  # type: ignore[no-untyped-def]
     size = 16
     while size < 2 * sets:
@@ -221,12 +223,12 @@ def _table_size(sets):  # type: ignore[no-untyped-def]
     return size
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _slot(key, mask):  # type: ignore[no-untyped-def]
     return np.int64((key ^ (key >> np.uint64(32))) & np.uint64(mask))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill(table, set_hash, sets):  # type: ignore[no-untyped-def]
     """Enter the sets, which are known to differ, into an empty hash table."""
     mask = len(table) - 1
@@ -237,7 +239,7 @@ def _fill(table, set_hash, sets):  # type: ignore[no-untyped-def]
         table[slot] = s
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grown(array, needed):  # type: ignore[no-untyped-def]
     larger = np.empty(max(2 * len(array), needed), array.dtype)
     larger[: len(array)] = array

@@ -1,11 +1,10 @@
-"""Compiles the kernels for the machine at hand, once, with its own C compiler; without one there are no kernels."""
+"""The kernels as a library: compiled for the machine at hand, once, with its own C compiler, and loaded if whole."""
 
 import ctypes
 import logging
 import os
-import shlex
-import shutil
 import subprocess
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -13,14 +12,17 @@ from pathlib import Path
 import xxhash
 from filelock import FileLock
 
-from gredkit.data.root import data_root
+from gredkit.errors import cause
+from gredkit.kernels.compiler import SECONDS, CannotCompile, Compiler, output
+from gredkit.own_folder import check_file, private_folder
 
 log = logging.getLogger(__name__)
 
 SOURCES = sorted(Path(__file__).parent.glob("*.[ch]"))
 # Sums stay in the order in which they are written, and what is not finite stays so.
 FLAGS = ("-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fPIC")
-SECONDS = 120.0  # for a compiler
+SWITCH = "GREDKIT_KERNELS"
+TRIAL = "import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); [getattr(library, name) for name in sys.argv[2:]]"
 
 # What the functions take, and what follows > they return: c is int, n a count, u unsigned, f float, p a pointer.
 TYPES = {"c": ctypes.c_int, "n": ctypes.c_int64, "u": ctypes.c_uint32, "f": ctypes.c_float, "p": ctypes.c_void_p}
@@ -44,20 +46,32 @@ FUNCTIONS = {
 }
 
 
-@cache
 def library() -> ctypes.CDLL | None:
     """The compiled kernels, or None where they cannot be had or `$GREDKIT_KERNELS` is 0."""
-    if os.environ.get("GREDKIT_KERNELS") == "0":
-        return None
-    compiler = shlex.split(os.environ.get("CC") or "cc")
-    if shutil.which(compiler[0]) is None:
-        log.info("there is no C compiler, so the layers run in PyTorch alone, slower")
-        return None
+    return _found()[0]
+
+
+def why_none() -> str:
+    """Why there are no kernels; empty if there are."""
+    return _found()[1]
+
+
+@cache
+def _found() -> tuple[ctypes.CDLL | None, str]:
+    """Looked for once a process; what the user did not choose is said in one line, also in a notebook."""
+    if os.environ.get(SWITCH) == "0":
+        return None, f"{SWITCH} is 0"
     try:
-        found = ctypes.CDLL(str(_built(compiler)))
-    except (OSError, subprocess.SubprocessError, NotImplementedError) as error:  # the last: a disk without locks
-        log.info("the kernels cannot be compiled, so the layers run in PyTorch alone, slower: %s", error)
-        return None
+        return load(_built()), ""
+    except (CannotCompile, OSError, NotImplementedError) as error:  # the last: a disk without locks
+        why = cause(error)
+        log.warning("gredkit runs without its compiled kernels, slower: %s (%s=0 hides this line)", why, SWITCH)
+        return None, why
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """The functions of a library that is known to be whole."""
+    found = ctypes.CDLL(str(path))
     for name, types in FUNCTIONS.items():
         arguments, _, result = types.partition(">")
         function = getattr(found, name)
@@ -65,23 +79,50 @@ def library() -> ctypes.CDLL | None:
     return found
 
 
-def _built(compiler: list[str]) -> Path:
-    """The library, compiled unless it is there; its name says for which source, compiler and processor."""
-    about = _output([*compiler, *FLAGS, "-dM", "-E", "-x", "c", os.devnull])
+def _built() -> Path:
+    """The library, compiled unless it is there and whole; its name says for which source, compiler and processor."""
+    folder = private_folder("kernels")
+    compiler = Compiler(folder)
+    about = compiler.output(*FLAGS, "-dM", "-E", "-x", "c", os.devnull)
     text = "".join(source.read_text() for source in SOURCES)
-    name = xxhash.xxh3_64_hexdigest(f"{about} {FLAGS} {text}".encode())
-    folder = Path(os.environ.get("GREDKIT_CACHE") or data_root()) / "kernels"
-    path = folder / f"{name}.so"
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock"), tempfile.TemporaryDirectory(dir=folder) as temporary:
-            if not path.is_file():
-                made = Path(temporary) / "kernels.so"
-                files = [str(source) for source in SOURCES if source.suffix == ".c"]
-                _output([*compiler, *FLAGS, "-shared", *files, "-o", str(made), "-lm"])
-                made.replace(path)  # whole or not at all
+    path = folder / f"{xxhash.xxh3_64_hexdigest(f'{about} {FLAGS} {text}'.encode())}.so"
+    if not _is_whole(path):
+        with FileLock(f"{path}.lock", timeout=2 * SECONDS):
+            if not _is_whole(path):
+                compile_to(compiler, path)
     return path
 
 
-def _output(command: list[str]) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS).stdout
+def _is_whole(path: Path) -> bool:
+    """Whether it is what was compiled: a damaged library would end the process that loads it."""
+    try:
+        for file in (path, _checksum(path)):
+            check_file(file)
+        return _checksum(path).read_text() == _digest(path)
+    except (FileNotFoundError, PermissionError, UnicodeDecodeError):
+        return False
+
+
+def compile_to(compiler: Compiler, path: Path, *flags: str) -> None:
+    """Compile the library and its checksum, whole or not at all; it is tried in a process of its own first."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
+        made = Path(temporary) / "kernels.so"
+        files = [str(source) for source in SOURCES if source.suffix == ".c"]
+        compiler.output(*FLAGS, *flags, "-shared", *files, "-o", str(made), "-lm")
+        try:
+            output([sys.executable, "-I", "-S", "-c", TRIAL, str(made), *FUNCTIONS])
+            made.chmod(0o700)
+        except (OSError, subprocess.SubprocessError):
+            raise CannotCompile(f"what the C compiler {compiler.name!r} makes cannot be loaded") from None
+        (checksum := Path(temporary) / "checksum").write_text(_digest(made))
+        checksum.chmod(0o600)
+        checksum.replace(_checksum(path))  # first: a library without one is compiled again
+        made.replace(path)
+
+
+def _checksum(path: Path) -> Path:
+    return path.with_suffix(".checksum")
+
+
+def _digest(path: Path) -> str:
+    return xxhash.xxh3_128_hexdigest(path.read_bytes())

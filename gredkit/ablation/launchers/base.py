@@ -30,6 +30,9 @@ class Launcher(ABC):
     def __init__(self, jobs: int):
         self.jobs = jobs
 
+    def prepare(self) -> None:  # noqa: B027  most have nothing to prepare
+        """What is done once, and said once, before the first trial starts."""
+
     @abstractmethod
     def start(self, folder: Path) -> Job: ...
 

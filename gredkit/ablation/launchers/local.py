@@ -15,6 +15,7 @@ from gredkit.ablation import server
 from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.launchers.base import Job, Launcher
 from gredkit.ablation.worker import attempt
+from gredkit.kernels.build import library
 from gredkit.registry import LAUNCHERS
 
 
@@ -30,6 +31,10 @@ class Local(Launcher):
         self.threads = max(torch.get_num_threads() // jobs, 1)
         server.start()
         self._running: dict[int, LocalJob] = {}  # by their place, of which there are as many as jobs
+
+    def prepare(self) -> None:
+        if not torch.cuda.is_available():
+            library()  # compiled once, for all trials; what is wrong with it is said here, not in each trial's log
 
     def start(self, folder: Path) -> Job:
         self._forget_ended()
