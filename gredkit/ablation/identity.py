@@ -28,6 +28,7 @@ COMPUTE_NOTHING = (
     "gredkit.registry",
     "gredkit.mistakes",
     "gredkit.private",
+    "gredkit.ranges",
     "gredkit.own_folder",
     "gredkit.kernels.compiler",
 )

@@ -12,9 +12,11 @@ import torch
 from torch_geometric.data import Data
 from tqdm import tqdm
 
+from gredkit import ranges
 from gredkit.errors import UserError
 
 T = TypeVar("T")
+FARTHEST = 10_000  # hops: beyond it only None, the diameter, makes sense
 CHUNK = 64  # graphs that a thread takes at a time
 NODE_KEYS = {"x", "feat", "pos", "batch", "n_id", "tf", "adj", "adj_t"}  # from these PyG knows the number of nodes
 
@@ -122,8 +124,10 @@ def in_parallel(
 
 
 def check_K(K: int | None) -> None:
-    if K is not None and (not isinstance(K, int) or isinstance(K, bool) or K < 0):
-        raise UserError(f"K counts hops and cannot be {K!r}: use 0, 1, 2, … or None for the diameter")
+    if K is not None and (not isinstance(K, int) or isinstance(K, bool) or not 0 <= K <= FARTHEST):
+        raise UserError(
+            f"K counts hops and cannot be {ranges.said(K)}: use 0, 1, 2, … up to {FARTHEST:,}, or None for the diameter"
+        )
 
 
 def _num_nodes(data: Data) -> int:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gredkit.errors import UserError
+from gredkit import ranges
 
 IGNORED = -100  # the label of a node that is not asked
 
@@ -36,12 +36,10 @@ class Objective:
 
 def objective(task: str, metric: str | None = None) -> Objective:
     """The loss of a kind of task, with its usual metric or another one."""
-    if task not in LOSSES:
-        raise UserError(f"unknown task {task!r}: choose from {', '.join(LOSSES)}")
+    ranges.one_of("task", task, LOSSES)
     loss, usual = LOSSES[task]
     name = metric or usual
-    if name not in METRICS:
-        raise UserError(f"unknown metric {name!r}: choose from {', '.join(METRICS)}")
+    ranges.one_of("metric", name, METRICS)
     return Objective(loss, METRICS[name], task)
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import index_to_mask
 
+from gredkit import ranges
 from gredkit.data.objectives import IGNORED
 from gredkit.data.own import CLASSES
 from gredkit.data.task import SPLITS
@@ -19,17 +20,25 @@ Splits = dict[str, list[int]]
 
 def consecutive_split(*sizes: int) -> dict[str, range]:
     """The first graphs train, the next validate, the last test, so many of each."""
+    for split, size in zip(SPLITS, sizes, strict=True):
+        ranges.whole(f"the number of graphs in {split}", size, 0)
     ends = np.cumsum(sizes).tolist()
     return {split: range(end - size, end) for split, size, end in zip(SPLITS, sizes, ends, strict=True)}
 
 
+def check_shares(train: float, validation: float) -> None:
+    """Whether something is left to test."""
+    numbers = ranges.is_finite(train) and ranges.is_finite(validation)
+    if not (numbers and train > 0 and validation > 0 and train + validation < 1):
+        raise UserError(
+            f"train={ranges.said(train)} and validation={ranges.said(validation)} are shares of all graphs: "
+            f"choose both above 0 and together below 1, since the rest test"
+        )
+
+
 def sizes_of(count: int, train: float, validation: float) -> tuple[int, int, int]:
     """How many train, validate and test."""
-    if not (train > 0 and validation > 0 and train + validation < 1):
-        raise UserError(
-            f"train={train} and validation={validation} are shares of all graphs: choose both above 0 and "
-            f"together below 1, since the rest test"
-        )
+    check_shares(train, validation)
     first, second = round(train * count), round((train + validation) * count)
     return first, second - first, count - second
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.objectives import Objective
-from gredkit.errors import UserError
 
 Columns = int | tuple[int, ...]  # how many dense columns, or the vocabulary of each categorical one
 LEVELS = ("graph", "node")
@@ -24,8 +24,13 @@ class GraphSpec:
     level: str = "graph"  # one answer a graph, or one a node
 
     def __post_init__(self) -> None:
-        if self.level not in LEVELS:
-            raise UserError(f"level is one of {', '.join(LEVELS)}, not {self.level!r}")
+        ranges.one_of("level", self.level, LEVELS)
+        ranges.whole("outputs", self.outputs)
+        for name, columns in (("nodes", self.nodes), ("edges", self.edges)):
+            for size in columns if isinstance(columns, tuple | list) else ():
+                ranges.whole(f"a vocabulary of {name}", size)
+            if columns is not None and not isinstance(columns, tuple | list):
+                ranges.whole(name, columns, 0)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from gredkit.errors import UserError
+from gredkit import ranges
 
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut off at two standard deviations
 
@@ -37,8 +37,7 @@ class GELU(nn.GELU):
     """gelu, exact (`erf`) or as published (`tanh`)."""
 
     def __init__(self, form: str = "erf"):
-        if form not in ("erf", "tanh"):
-            raise UserError(f"gelu is 'erf' or 'tanh', not {form!r}")
+        ranges.one_of("gelu", form, ("erf", "tanh"))
         super().__init__(approximate="tanh" if form == "tanh" else "none")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
-from gredkit.errors import UserError
+from gredkit import ranges
 from gredkit.kernels import ops
 from gredkit.kernels.ops import can_fuse
 from gredkit.nn.aggregators.sum import SumAggregator
@@ -22,8 +22,7 @@ class GLU(nn.Module):
 
     def __init__(self, dim: int, form: str = "full"):
         super().__init__()
-        if form not in ("full", "half"):
-            raise UserError(f"glu is 'full' or 'half', not {form!r}")
+        ranges.one_of("glu", form, ("full", "half"))
         self.value = Dense(dim, dim) if form == "full" else nn.Identity()
         self.gate = Dense(dim, dim)
 
@@ -67,8 +66,10 @@ class GREDLayer(nn.Module):
         empty_hops: str = "constant",
     ):
         super().__init__()
-        if empty_hops not in ("constant", "zero"):
-            raise UserError(f"empty_hops is 'constant' or 'zero', not {empty_hops!r}")
+        ranges.width("dim", dim)
+        ranges.whole("expand", expand, 1, 100)
+        ranges.number("dropout", dropout, lambda p: 0 <= p < 1, "a share from 0 to less than 1")
+        ranges.one_of("empty_hops", empty_hops, ("constant", "zero"))
         self.dim, self.empty_hops = dim, empty_hops
         self.aggregator = AGGREGATORS.resolve(aggregator)(dim)
         self.mlp = SetMLP(dim, expand, gelu)

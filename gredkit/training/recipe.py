@@ -1,13 +1,14 @@
 """How a model is trained."""
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
+from gredkit import ranges
 from gredkit.errors import UserError
 from gredkit.training.device import PRECISIONS, resolve
+
+FOREVER = 10**9  # epochs, or graphs in a batch
 
 
 @dataclass(frozen=True)
@@ -28,43 +29,20 @@ class Recipe:
     checkpoint_seconds: float = 10.0  # the least time between two checkpoints; 0 writes one every epoch
 
     def __post_init__(self) -> None:
-        _require(_counts(self.epochs), f"training takes at least one epoch, not {self.epochs!r}")
-        _require(_counts(self.batch_size), f"a batch holds at least one graph, not {self.batch_size!r}")
-        _require(
-            _number(self.learning_rate) and self.learning_rate > 0,
-            f"the learning rate is a number above 0, not {self.learning_rate!r}",
-        )
+        ranges.whole("epochs", self.epochs, 1, FOREVER)
+        ranges.whole("batch_size", self.batch_size, 1, FOREVER)
+        ranges.positive("learning_rate", self.learning_rate)
         for name in ("weight_decay", "recurrent_factor", "checkpoint_seconds"):
-            value = getattr(self, name)
-            _require(_number(value) and value >= 0, f"{name} is a number, 0 or more, not {value!r}")
-        _require(
-            _number(self.warmup) and 0 <= self.warmup <= 1,
-            f"warmup is a share of all steps, from 0 to 1, not {self.warmup!r}",
-        )
-        _require(
-            self.clip_norm is None or (_number(self.clip_norm) and self.clip_norm > 0),
-            f"clip_norm is a number above 0, or None to clip nothing, not {self.clip_norm!r}",
-        )
-        _require(
-            self.patience is None or _counts(self.patience),
-            f"patience is at least one epoch, or None to train all of them, not {self.patience!r}",
-        )
-        _require(self.precision in PRECISIONS, f"precision is one of {', '.join(PRECISIONS)}, not {self.precision!r}")
-        _require(isinstance(self.compile, bool), f"compile is True or False, not {self.compile!r}")
+            ranges.not_negative(name, getattr(self, name))
+        ranges.share("warmup", self.warmup)
+        if self.clip_norm is not None:
+            ranges.positive("clip_norm", self.clip_norm)
+        if self.patience is not None:
+            ranges.whole("patience", self.patience, 1, FOREVER)
+        ranges.one_of("precision", self.precision, PRECISIONS)
+        if not isinstance(self.compile, bool):
+            raise UserError(f"compile is True or False, not {ranges.said(self.compile)}")
 
     def resolve_device(self) -> torch.device:
         """The device to train on; one that is not there is a `UserError`."""
         return resolve(self.device)
-
-
-def _require(holds: bool, sentence: str) -> None:
-    if not holds:
-        raise UserError(sentence)
-
-
-def _counts(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

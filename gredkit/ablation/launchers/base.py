@@ -4,6 +4,8 @@ import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from gredkit import ranges
+
 
 class Job(ABC):
     """A trial that was started somewhere."""
@@ -28,6 +30,7 @@ class Launcher(ABC):
     """Starts the process that trains the trial of a folder; built with the number of jobs that run side by side."""
 
     def __init__(self, jobs: int):
+        ranges.whole("jobs", jobs, 1, 10_000)
         self.jobs = jobs
 
     def prepare(self) -> None:  # noqa: B027  most have nothing to prepare

@@ -2,6 +2,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gredkit import ranges
 from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.launchers.base import Job, Launcher
 from gredkit.errors import UserError, cause
@@ -29,6 +30,10 @@ class Slurm(Launcher):
         cluster: str = "slurm",
     ):
         super().__init__(jobs)
+        ranges.positive("hours", hours)
+        ranges.positive("memory_gb", memory_gb)
+        ranges.whole("gpus", gpus, 0, 1000)
+        ranges.whole("cpus", cpus, 1, 10_000)
         self._cpus = cpus
         submitit = _submitit()
         try:

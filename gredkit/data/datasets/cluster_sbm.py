@@ -1,6 +1,7 @@
 import numpy as np
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.objectives import objective
 from gredkit.data.sbm import random_blocks, random_edges, shuffled_graph
 from gredkit.data.splits import consecutive_split
@@ -19,6 +20,8 @@ def cluster_sbm(train: int = 500, validation: int = 100, test: int = 100, seed: 
     is 0, but that of one node a block is the number of the block, from 1. The benchmark has 10000 graphs to
     train and 1000 each to validate and test. Chance is 1 / 6.
     """
+    ranges.seed(seed)
+    splits = consecutive_split(train, validation, test)
     rng = np.random.default_rng(seed)
 
     def graph() -> Data:
@@ -33,7 +36,7 @@ def cluster_sbm(train: int = 500, validation: int = 100, test: int = 100, seed: 
         name="cluster_sbm",
         spec=GraphSpec(nodes=(BLOCKS + 1,), outputs=BLOCKS, level="node"),
         graphs=[graph() for _ in range(train + validation + test)],
-        splits=consecutive_split(train, validation, test),
+        splits=splits,
         objective=objective("balanced_classification"),
         notes={"origin": "generated anew with the published parameters"},
     )

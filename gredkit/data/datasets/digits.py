@@ -2,8 +2,9 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.objectives import objective
-from gredkit.data.splits import seeded_split
+from gredkit.data.splits import check_shares, seeded_split
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
@@ -25,11 +26,13 @@ def digits(
     neighbours 8 to 18), where all 64 pixels would be the same grid for every digit. `train` and `validation` are
     shares of every digit's images; the rest test. Chance is 1 / 10.
     """
+    edges = _grid(neighbours)
+    check_shares(train, validation)
+    ranges.seed(seed)
     from sklearn.datasets import load_digits
 
     source = load_digits()
     images, labels = source.images.astype(np.int64), source.target.astype(np.int64)
-    edges = _grid(neighbours)
 
     def graph(image: np.ndarray, label: int) -> Data:
         ink = image.ravel() > 0
@@ -55,7 +58,7 @@ def digits(
 def _grid(neighbours: int) -> np.ndarray:
     """Neighbouring pixels, both ways. Shape: -> [2, edges]"""
     if neighbours not in (4, 8):
-        raise UserError(f"a pixel has 4 neighbours, or 8 with the diagonal ones, not {neighbours}")
+        raise UserError(f"a pixel has 4 neighbours, or 8 with the diagonal ones, not {ranges.said(neighbours)}")
     row, column = np.divmod(np.arange(SIDE**2), SIDE)
     down, across = abs(row[:, None] - row), abs(column[:, None] - column)
     distance = np.maximum(down, across) if neighbours == 8 else down + across

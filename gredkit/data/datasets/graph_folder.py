@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.graph_tables import IDS, GraphTables, read_folder
 from gredkit.data.objectives import objective
 from gredkit.data.own import one_class_column, read_targets, target_kind
@@ -38,8 +39,8 @@ def graph_folder(
     With on_error='skip' graphs that have a mistake are left out, and `notes` says how many and why.
     """
     goal = objective(task, metric)
-    if level not in LEVELS:
-        raise UserError(f"level is one of {', '.join(LEVELS)}, not {level!r}")
+    ranges.seed(seed)
+    ranges.one_of("level", level, LEVELS)
     tables = read_folder(path, Problems(on_error))
     answering = "nodes" if level == "node" else "graphs"
     columns = [column for column in tables.rows(answering) if column == "y" or column.startswith("y_")]

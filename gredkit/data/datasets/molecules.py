@@ -12,10 +12,11 @@ import torch
 import xxhash
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.cache import cache_folder, cached
 from gredkit.data.columns import FORMAT, Columns
 from gredkit.data.objectives import objective
-from gredkit.data.splits import seeded_split
+from gredkit.data.splits import check_shares, seeded_split
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
@@ -40,6 +41,10 @@ def molecules(lines: int | None = None, train: float = 0.8, validation: float = 
     Lines that RDKit does not read and molecules that the file has already shown are left out. `lines` limits how
     many of the file are read.
     """
+    if lines is not None:
+        ranges.whole("lines", lines)
+    check_shares(train, validation)
+    ranges.seed(seed)
     found = _described(_file()[:lines])
     if not found:
         raise UserError(f"there is no molecule in the first {lines} lines: set a larger number, or None for all")

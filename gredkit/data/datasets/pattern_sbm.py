@@ -1,6 +1,7 @@
 import numpy as np
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.objectives import objective
 from gredkit.data.sbm import random_blocks, random_edges, shuffled_graph
 from gredkit.data.splits import consecutive_split
@@ -22,6 +23,9 @@ def pattern_sbm(train: int = 500, validation: int = 100, test: int = 100, patter
     node with probability 0.5. The same patterns train, validate and test, as in the benchmark, which has
     10000 graphs to train and 2000 each to validate and test. Chance is 1 / 2.
     """
+    ranges.whole("patterns", patterns)
+    ranges.seed(seed)
+    splits = consecutive_split(train, validation, test)
     rng = np.random.default_rng(seed)
 
     def pattern() -> tuple[np.ndarray, np.ndarray]:
@@ -40,12 +44,11 @@ def pattern_sbm(train: int = 500, validation: int = 100, test: int = 100, patter
         return shuffled_graph(rng, adjacent, symbol, np.arange(nodes) >= rest)
 
     hidden = [pattern() for _ in range(patterns)]
-    sizes = (train, validation, test)
     return Task(
         name="pattern_sbm",
         spec=GraphSpec(nodes=(SYMBOLS,), outputs=2, level="node"),
-        graphs=[graph(*hidden[i % patterns]) for size in sizes for i in range(size)],
-        splits=consecutive_split(*sizes),
+        graphs=[graph(*hidden[i % patterns]) for size in (train, validation, test) for i in range(size)],
+        splits=splits,
         objective=objective("balanced_classification"),
         notes={"origin": "generated anew with the published parameters"},
     )

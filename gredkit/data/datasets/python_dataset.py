@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.infer import infer
 from gredkit.data.objectives import objective
 from gredkit.data.splits import Splits, checked_split, drawn_split, split_nodes
@@ -36,8 +37,8 @@ def python_dataset(
     an equal share of each class.
     """
     goal = objective(task, metric)
-    if level not in LEVELS:
-        raise UserError(f"level is one of {', '.join(LEVELS)}, not {level!r}")
+    ranges.seed(seed)
+    ranges.one_of("level", level, LEVELS)
     given = _called(_found(target), target, dict(arguments or {}))
     if isinstance(given, Task):
         return given

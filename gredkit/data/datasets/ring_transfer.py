@@ -1,10 +1,11 @@
 import torch
 from torch_geometric.data import Data
 
+from gredkit import ranges
+from gredkit.data.hops import FARTHEST
 from gredkit.data.objectives import IGNORED, objective
 from gredkit.data.splits import consecutive_split, sizes_of
 from gredkit.data.task import GraphSpec, Task
-from gredkit.errors import UserError
 from gredkit.registry import DATASETS
 
 
@@ -15,8 +16,10 @@ def ring_transfer(distance: int = 5, symbols: int = 5, graphs: int = 1000, seed:
     The ring has 2 * distance nodes, so the answer is `distance` hops away, at the end of the sequence of
     hops. 60 % of the graphs train, 20 % validate, 20 % test. Chance is 1 / symbols.
     """
-    if distance < 1:
-        raise UserError(f"the far side of a ring cannot be {distance} hops away: choose 1 or more")
+    ranges.whole("distance", distance, 1, FARTHEST)
+    ranges.whole("symbols", symbols, 2)
+    ranges.whole("graphs", graphs)
+    ranges.seed(seed)
     generator = torch.Generator().manual_seed(seed)
     nodes = 2 * distance
     ring = torch.arange(nodes)

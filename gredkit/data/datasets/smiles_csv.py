@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from gredkit import ranges
 from gredkit.data.molecule import ATOM, BOND, molecule_graph
 from gredkit.data.objectives import objective
 from gredkit.data.own import one_class_column, read_targets, target_kind
@@ -30,6 +31,7 @@ def smiles_csv(
     and why.
     """
     goal = objective(task, metric)
+    ranges.seed(seed)
     problems = Problems(on_error)
     if path == "":
         raise UserError("which file of SMILES? set datasets.smiles_csv.path")

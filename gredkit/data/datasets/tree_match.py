@@ -5,11 +5,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.objectives import IGNORED, objective
-from gredkit.data.splits import consecutive_split, sizes_of
+from gredkit.data.splits import check_shares, consecutive_split, sizes_of
 from gredkit.data.task import GraphSpec, Task
-from gredkit.errors import UserError
 from gredkit.registry import DATASETS
+
+DEEPEST = 10  # 1024 leaves; the paper stops at 8
 
 
 @DATASETS.register("tree_match")
@@ -26,8 +28,10 @@ def tree_match(depth: int = 3, graphs: int = 4000, train: float = 0.6, validatio
     even be fitted: all models reach 100 % up to depth 3, GGNN and GAT at 4 too, GCN 70 % there, and from 5 on
     none does.
     """
-    if depth < 1:
-        raise UserError(f"a tree of depth {depth} has no leaves: choose 1 or more")
+    ranges.whole("depth", depth, 1, DEEPEST)
+    ranges.whole("graphs", graphs)
+    check_shares(train, validation)
+    ranges.seed(seed)
     leaves = 2**depth
     graphs = min(graphs, factorial(leaves) * leaves)
     edge_index = _tree(depth)

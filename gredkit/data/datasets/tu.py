@@ -6,6 +6,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.datasets import TUDataset
 
+from gredkit import ranges
 from gredkit.data.benchmarks import Benchmark, notes, open_benchmark
 from gredkit.data.collated import CollatedGraphs
 from gredkit.data.folds import SEED, read_folds, stratified_folds
@@ -37,6 +38,7 @@ def tu(name: str = "MUTAG", fold: int = 0, root: str | None = None) -> Task:
     category that is the same everywhere, since the degree is there to be had as a positional encoding.
     Edges carry their label, or attributes, or nothing.
     """
+    ranges.whole("fold", fold, 0)
     benchmark = _benchmark(name)
     (dataset,) = open_benchmark(benchmark, root)
     labels = dataset._data.y

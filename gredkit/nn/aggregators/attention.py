@@ -1,5 +1,6 @@
 from torch import Tensor
 
+from gredkit import ranges
 from gredkit.nn.aggregators.base import Aggregator
 from gredkit.nn.dense import Dense
 from gredkit.nn.hop_index import HopIndex
@@ -17,6 +18,8 @@ class AttentionAggregator(Aggregator):
 
     def __init__(self, dim: int, heads: int = 4):
         super().__init__()
+        ranges.width("dim", dim)
+        ranges.whole("heads", heads, 1, 1024)
         self.heads, self.head_dim = heads, -(-dim // heads)
         self.score = Dense(dim, heads)
         self.value = Dense(dim, heads * self.head_dim, bias=False)

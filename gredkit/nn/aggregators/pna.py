@@ -1,6 +1,7 @@
 import torch
 from torch import Tensor
 
+from gredkit import ranges
 from gredkit.nn.aggregators.base import Aggregator
 from gredkit.nn.dense import Dense
 from gredkit.nn.hop_index import HopIndex
@@ -19,6 +20,8 @@ class PNAAggregator(Aggregator):
 
     def __init__(self, dim: int, mean_log_size: float = 1.0):
         super().__init__()
+        ranges.width("dim", dim)
+        ranges.positive("mean_log_size", mean_log_size)
         self.mean_log_size = mean_log_size
         self.mix = Dense(12 * dim, dim)
 

@@ -2,10 +2,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from gredkit import ranges
 from gredkit.nn.dense import Dense
 from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
 from gredkit.registry import ENCODERS
+
+MOST_HEADS = 1024
 
 
 @ENCODERS.register("attention")
@@ -22,6 +25,8 @@ class Attention(SequenceEncoder):
 
     def __init__(self, dim: int, heads: int = 8, order: bool = False):
         super().__init__()
+        ranges.width("dim", dim)
+        ranges.whole("heads", heads, 1, MOST_HEADS)
         self.heads, self.order = heads, order
         inner = heads * -(-dim // heads)
         self.query, self.key, self.value = (Dense(dim, inner) for _ in range(3))

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
-from gredkit.errors import UserError
+from gredkit import ranges
 from gredkit.nn.hop_index import HopIndex
 
 
@@ -40,7 +40,8 @@ class SequenceEncoder(nn.Module, ABC):
         return None
 
 
-def check_state(state_dim: int | None) -> None:
-    """Whether a state can be so wide."""
-    if state_dim is not None and state_dim < 1:
-        raise UserError(f"state_dim is at least 1, or None for the model's width, not {state_dim}")
+def check_state(dim: int, state_dim: int | None) -> None:
+    """Whether a model and its state can be so wide; None stands for the model's width."""
+    ranges.width("dim", dim)
+    if state_dim is not None:
+        ranges.width("state_dim", state_dim)

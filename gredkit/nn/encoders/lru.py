@@ -3,7 +3,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from gredkit.errors import UserError
+from gredkit import ranges
 from gredkit.kernels.ops import can_fuse, hop_filter, hop_matrices, hop_scan
 from gredkit.nn.dense import scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder, check_state
@@ -37,9 +37,8 @@ class LRU(SequenceEncoder):
         mode: str = "auto",
     ):
         super().__init__()
-        check_state(state_dim)
-        if mode not in MODES:
-            raise UserError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+        check_state(dim, state_dim)
+        ranges.one_of("mode", mode, MODES)
         self.dim, self.state_dim, self.mode = dim, state_dim or dim, mode
         self.nu_log, self.theta_log, self.gamma_log = map(
             nn.Parameter, initial_eigenvalues(self.state_dim, r_min, r_max, max_phase)
@@ -138,6 +137,10 @@ class LRU(SequenceEncoder):
 
 def initial_eigenvalues(size: int, r_min: float, r_max: float, max_phase: float) -> tuple[Tensor, Tensor, Tensor]:
     """ν, θ and γ for |λ|² uniform in [r_min², r_max²] and a phase uniform in [0, max_phase]. Shape: [size] each"""
+    for name, value in (("r_min", r_min), ("r_max", r_max)):
+        ranges.number(name, value, lambda r: 0 <= r <= 1, "the size of an eigenvalue, from 0 to 1")
+    ranges.number("r_min", r_min, lambda r: r <= r_max, f"at most r_max, which is {r_max}")
+    ranges.number("max_phase", max_phase, lambda phase: 0 <= phase < 6.3, "an angle from 0 to 2π")
     squared = torch.rand(size) * (r_max**2 - r_min**2) + r_min**2
     squared = squared.clamp(1e-12, 1 - 1e-6)  # the logarithms below stay finite
     nu_log = (-0.5 * squared.log()).log()

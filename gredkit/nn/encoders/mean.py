@@ -1,5 +1,6 @@
 from torch import Tensor
 
+from gredkit import ranges
 from gredkit.nn.dense import Dense
 from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
@@ -18,6 +19,7 @@ class Mean(SequenceEncoder):
 
     def __init__(self, dim: int):
         super().__init__()
+        ranges.width("dim", dim)
         self.out = Dense(dim, dim)
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:

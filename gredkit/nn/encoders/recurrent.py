@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from gredkit.errors import UserError
+from gredkit import ranges
 from gredkit.nn.dense import Dense, scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder, check_state
 from gredkit.nn.hop_index import HopIndex
@@ -28,9 +28,9 @@ class Recurrent(SequenceEncoder):
 
     def __init__(self, dim: int, state_dim: int | None = None, layers: int = 1, init: str = "orthogonal"):
         super().__init__()
-        check_state(state_dim)
-        if init not in INITS:
-            raise UserError(f"init is one of {', '.join(INITS)}, not {init!r}")
+        check_state(dim, state_dim)
+        ranges.whole("layers", layers, 1, 100)
+        ranges.one_of("init", init, INITS)
         state_dim = state_dim or dim
         self.init = init
         self.rnn = self.kernel(dim, state_dim, layers)

@@ -3,6 +3,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from gredkit import ranges
 from gredkit.nn.dense import Dense
 from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
@@ -21,6 +22,8 @@ class WeightedSum(SequenceEncoder):
 
     def __init__(self, dim: int, hops: int = 64):
         super().__init__()
+        ranges.width("dim", dim)
+        ranges.whole("hops", hops)
         self.weight = nn.Parameter(torch.ones(hops))
         self.out = Dense(dim, dim)
 

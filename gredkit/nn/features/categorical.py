@@ -1,6 +1,7 @@
 import torch
 from torch import Tensor, nn
 
+from gredkit import ranges
 from gredkit.data.task import Columns
 from gredkit.nn.dense import GELU, Dense, Embed
 from gredkit.nn.features.base import FeatureEncoder, vocabularies
@@ -18,6 +19,7 @@ class Categorical(FeatureEncoder):
 
     def __init__(self, columns: Columns, dim: int, gelu: str = "erf"):
         super().__init__()
+        ranges.width("dim", dim)
         self.sizes = vocabularies(columns)
         self.embeds = nn.ModuleList(Embed(size, dim) for size in self.sizes)
         self.gelu = GELU(gelu)

@@ -1,5 +1,6 @@
 from torch import Tensor
 
+from gredkit import ranges
 from gredkit.data.task import Columns
 from gredkit.errors import UserError
 from gredkit.nn.dense import gelu_mlp
@@ -17,6 +18,7 @@ class DenseFeatures(FeatureEncoder):
 
     def __init__(self, columns: Columns, dim: int, gelu: str = "erf"):
         super().__init__()
+        ranges.width("dim", dim)
         if not isinstance(columns, int):
             raise UserError(
                 f"'dense' takes real-valued columns, not {len(columns)} categorical ones: use 'categorical'"

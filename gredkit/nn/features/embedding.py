@@ -1,5 +1,6 @@
 from torch import Tensor
 
+from gredkit import ranges
 from gredkit.data.task import Columns
 from gredkit.errors import UserError
 from gredkit.nn.dense import Embed
@@ -16,6 +17,7 @@ class Embedding(FeatureEncoder):
 
     def __init__(self, columns: Columns, dim: int):
         super().__init__()
+        ranges.width("dim", dim)
         sizes = vocabularies(columns)
         if len(sizes) != 1:
             raise UserError(f"'embedding' takes one symbol, not {len(sizes)} columns: use 'categorical'")

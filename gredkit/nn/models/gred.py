@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
 from gredkit.nn.dense import Dense, gelu_mlp
@@ -15,6 +16,7 @@ from gredkit.registry import FEATURES, MODELS, POSITIONAL
 
 Component = str | Callable[..., nn.Module]
 READOUTS = ("sum", "mean", "node")
+MOST_LAYERS = 1000
 
 
 @MODELS.register("gred")
@@ -49,17 +51,12 @@ class GRED(nn.Module):
     ):
         super().__init__()
         readout = readout or ("node" if spec.level == "node" else "sum")
-        if readout not in READOUTS:
-            raise UserError(f"readout is one of {', '.join(READOUTS)}, not {readout!r}")
+        ranges.one_of("readout", readout, READOUTS)
         if (readout == "node") != (spec.level == "node"):
             raise UserError(f"readout {readout!r} does not give one answer for each {spec.level}, as the task asks")
-        for name, value in (("layers", layers), ("dim", dim), ("expand", expand)):
-            if value < 1:
-                raise UserError(f"{name} is at least 1, not {value}")
-        if not 0 <= dropout < 1:
-            raise UserError(f"dropout is a share from 0 to less than 1, not {dropout}")
-        if head_layers not in (1, 2):
-            raise UserError(f"the head has 1 or 2 layers, not {head_layers}")
+        ranges.width("dim", dim)
+        ranges.whole("layers", layers, 1, MOST_LAYERS)
+        ranges.whole("head_layers", head_layers, 1, 2)
         if edge_features is not None and spec.edges is None:
             raise UserError("edge_features are asked for, but these graphs carry none")
         self.dim, self.readout = dim, readout

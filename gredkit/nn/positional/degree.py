@@ -2,6 +2,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.nn.dense import Embed
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.nn.positional.graph import adjacency_matrix
@@ -20,6 +21,8 @@ class Degree(PositionalEncoding):
 
     def __init__(self, largest: int = 64, width: int = 16):
         super().__init__()
+        ranges.whole("largest", largest)
+        ranges.width("width", width)
         self.largest, self.width = largest, width
         self.embed = Embed(largest + 1, width)
 

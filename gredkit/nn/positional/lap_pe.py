@@ -2,6 +2,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.nn.dense import gelu_mlp
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.nn.positional.graph import adjacency_matrix
@@ -23,6 +24,8 @@ class LapPE(PositionalEncoding):
 
     def __init__(self, k: int = 10, width: int = 16, gelu: str = "erf"):
         super().__init__()
+        ranges.width("k", k)
+        ranges.width("width", width)
         self.k, self.width = k, width
         self.mlp = gelu_mlp(k, width, width, gelu)
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.nn.dense import gelu_mlp
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.nn.positional.graph import adjacency_matrix, normalised
@@ -31,6 +32,8 @@ class RWSE(PositionalEncoding):
 
     def __init__(self, steps: int = 16, width: int = 16, gelu: str = "erf"):
         super().__init__()
+        ranges.width("steps", steps)
+        ranges.width("width", width)
         self.steps, self.width = steps, width
         self.mlp = gelu_mlp(steps, width, width, gelu)
 

@@ -126,5 +126,5 @@ def test_rdkit_reads_the_file_once(monkeypatch):
 
 
 def test_no_lines_are_a_sentence():
-    with pytest.raises(UserError, match="there is no molecule in the first 0 lines"):
+    with pytest.raises(UserError, match="lines is a whole number from 1"):
         molecules(lines=0)

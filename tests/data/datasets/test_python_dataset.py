@@ -200,7 +200,7 @@ GIVEN = f"{__name__}:given"
         ({"train": graphs(), "val": graphs()}, {}, "'val' is not a split: name them train, validation, test"),
         ((graphs(), {"train": [0], "validation": [1], "test": [1]}), {}, "graph 1 is in validation and in test"),
         (graphs(), {"level": "edge"}, "level is one of graph, node, not 'edge'"),
-        (graphs(), {"task": "guessing"}, "unknown task 'guessing'"),
+        (graphs(), {"task": "guessing"}, "task is one of regression, classification"),
     ],
 )  # fmt: skip
 def test_wrong_graphs_are_a_mistake(value, options, sentence):

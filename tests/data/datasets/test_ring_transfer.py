@@ -30,5 +30,5 @@ def test_the_seed_decides():
 
 
 def test_the_far_side_is_at_least_one_hop_away():
-    with pytest.raises(UserError, match="cannot be 0 hops away"):
+    with pytest.raises(UserError, match="distance is a whole number from 1 to 10,000, not 0"):
         ring_transfer(distance=0)

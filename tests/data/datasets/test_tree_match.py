@@ -51,5 +51,5 @@ def test_no_graph_is_drawn_twice():
 
 
 def test_a_tree_needs_leaves():
-    with pytest.raises(UserError, match="depth 0 has no leaves"):
+    with pytest.raises(UserError, match="depth is a whole number from 1 to 10, not 0"):
         tree_match(depth=0)
