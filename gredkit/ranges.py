@@ -14,7 +14,7 @@ LARGEST_SEED = 2**32 - 1
 
 def whole(name: str, value: Any, least: int = 1, most: int = MOST) -> None:
     """A whole number within limits."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= value <= most:
+    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= most:
         raise UserError(f"{name} is a whole number from {least:,} to {most:,}, not {said(value)}")
 
 
