@@ -60,10 +60,13 @@ def _train(folder: TrialFolder, trial: Trial, end: float | str) -> None:
     """The events of a trial; one that is still running has no end."""
     folder.create(trial)
     layers = trial.settings["encoder"] == "lru"
-    folder.append("started", device="cpu", described={"layers_with_eigenvalues": str(int(layers)), "notes.made": "up"})
+    have = dict.fromkeys(("layers_with_eigenvalues", "layers_with_hop_weights"), str(int(layers)))
+    folder.append("started", device="cpu", described=have | {"notes.made": "up"})
     if layers:
         spectrum = [{"real": [0.5, 0.6], "imag": [0.1, -0.1 * trial.seed]}]
         (folder.artifacts / "eigenvalues.json").write_text(json.dumps({"start": spectrum, "end": spectrum}))
+        weights = {"start": [[1.0, 0.5]], "end": [[0.9, 0.1 * trial.seed]]}
+        (folder.artifacts / "hop_weights.json").write_text(json.dumps(weights))
     score = 0.4 if isinstance(end, str) else end
     costs = {"seconds": 0.5, "samples_per_second": 100.0, "peak_mb": 300.0}
     for epoch in range(2 if isinstance(end, str) else trial.settings["fit.epochs"]):

@@ -93,10 +93,14 @@ def _trials(count: int) -> Iterator[Trial]:
 def _train(folder: TrialFolder, trial: Trial) -> None:
     """Write down what a trial would."""
     folder.create(trial)
-    folder.append("started", device="cpu", described={"parameters": "100000", "layers_with_eigenvalues": "2"})
+    folder.append("started", device="cpu", described={
+        "parameters": "100000", "layers_with_eigenvalues": "2", "layers_with_hop_weights": "2",
+    })  # fmt: skip
     angles = np.linspace(0, 6, STATES)
     layers = [{"real": np.cos(angles).tolist(), "imag": np.sin(angles).tolist()}] * 2
     write_json(folder.artifacts / "eigenvalues.json", {"start": layers, "end": layers})
+    weights = [[0.9**hop for hop in range(12)]] * 2
+    write_json(folder.artifacts / "hop_weights.json", {"start": weights, "end": weights})
     costs = {"seconds": 1.0, "samples_per_second": 100.0, "peak_mb": 500.0}
     for epoch in range(EPOCHS):
         losses = {"train_loss": 1 / (1 + epoch), "validation_loss": 1.0, "learning_rate": 0.001}

@@ -25,9 +25,13 @@ CAPTIONS = {
         "circle, the farther a hop is still heard; the angle is how fast its sign turns from hop to hop.",
     ),
     "hop_filter": (
-        "Weight of hop k that the eigenvalues imply",
-        "The median of |λ|^k over a layer's eigenvalues, with quantiles as a band; dashed at the start, solid after "
-        "training. Where a line reaches zero, farther hops are not heard by that layer.",
+        "Weight of each hop, and decay of the state",
+        "Weight of hop k: ‖M_k‖ / √d, the Frobenius norm of the matrix by which a layer multiplies what it reads at "
+        "that hop, M_k = Re[W_out Λ^k e^γ W_in] for the LRU. For normalised rows that is the root mean square of what "  # noqa: RUF001
+        "the hop adds to an output. The line is the mean over seeds, the band goes from the smallest to the largest. "
+        "Decay of the state: the median of |λ|^k over a layer's eigenvalues, the band has 10 % to 90 % of them; it is "
+        "not the weight, since W_in, W_out and the phases decide how much of a hop is heard. Dashed at the start, "
+        "solid after training.",
     ),
     "learning_curves": (
         "Validation score, epoch by epoch",

@@ -10,11 +10,12 @@ import pandas as pd
 from gredkit.ablation.runs import Known, StudyRuns
 from gredkit.errors import UserError
 from gredkit.private import shown
-from gredkit.reports.figures.spectra import wanted
+from gredkit.reports.figures.spectra import HAVE_EIGENVALUES, HAVE_HOP_WEIGHTS, wanted
 from gredkit.reports.study import (
     AXIS,
     CURVES,
     EIGENVALUES,
+    HOP_WEIGHTS,
     IDENTITY,
     MEASURED,
     NOTE,
@@ -46,12 +47,15 @@ def read_study(runs: StudyRuns) -> StudyData:
     trained = {row["id"]: known[row["id"]] for row in planned if row["id"] in known}
     results = _results(planned, trained, dead)
     diameters = {row["dataset"]: tuple(row["diameters"]) for row in planned if row["diameters"]}
-    eigenvalues = _eigenvalues(runs, results[results["id"].isin(wanted(results, diameters))])
+    with_eigenvalues, with_weights = (
+        results[results["id"].isin(wanted(results, diameters, have))] for have in (HAVE_EIGENVALUES, HAVE_HOP_WEIGHTS)
+    )
     return StudyData(
         runs.study,
         results,
         _curves(runs, results, trained),
-        pd.DataFrame(list(eigenvalues), columns=list(EIGENVALUES)),
+        pd.DataFrame(_eigenvalues(runs, with_eigenvalues), columns=list(EIGENVALUES)),
+        pd.DataFrame(_hop_weights(runs, with_weights), columns=list(HOP_WEIGHTS)),
         diameters,
         {path.rpartition("/")[2]: runs.text(invocation.run, path) for path in _files(runs, invocation.run)},
         command,
@@ -118,17 +122,28 @@ def _history(runs: StudyRuns, run: str) -> dict[str, list[float]]:
     return {"epoch": epochs, **{name: [point.value for point in of] for name, of in points.items()}}
 
 
-def _eigenvalues(runs: StudyRuns, results: pd.DataFrame) -> Iterator[Row]:
-    """Of these trials, if their file can be read: a figure of fewer seeds says of how many."""
+def _eigenvalues(runs: StudyRuns, results: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    for *layer, values in _layers(runs, results, "eigenvalues.json"):
+        for parts in zip(values["real"], values["imag"], strict=True):
+            yield *layer, *parts
+
+
+def _hop_weights(runs: StudyRuns, results: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    for *layer, values in _layers(runs, results, "hop_weights.json"):
+        for hop, weight in enumerate(values):
+            yield *layer, hop, weight
+
+
+def _layers(runs: StudyRuns, results: pd.DataFrame, file: str) -> Iterator[tuple[Any, ...]]:
+    """Trial, layer, moment and what a file has of them, if it can be read: a figure of fewer seeds says of how many."""
     for *trial, run in _rows(results, *IDENTITY, "run"):
         try:
-            moments = json.loads(runs.text(run, "eigenvalues.json"))
+            moments = json.loads(runs.text(run, file))
         except StoreError:
             continue
         for moment, layers in moments.items():
             for layer, values in enumerate(layers):
-                for real, imag in zip(values["real"], values["imag"], strict=True):
-                    yield dict(zip(EIGENVALUES, (*trial, layer, moment, real, imag), strict=True))
+                yield *trial, layer, moment, values
 
 
 def _rows(results: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:

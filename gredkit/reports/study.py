@@ -22,6 +22,7 @@ TOLD = ("started", "ended", "device", "git_commit", "run")
 RESULTS = (*TRIAL, *PLANNED, *MEASURED, *TOLD)
 CURVES = (*IDENTITY, "epoch", "train_loss", "validation")
 EIGENVALUES = (*IDENTITY, "layer", "moment", "real", "imag")
+HOP_WEIGHTS = (*IDENTITY, "layer", "moment", "hop", "weight")
 AXIS, SETTING, NOTE = "axis:", "setting:", "note:"  # what further columns begin with
 
 
@@ -36,15 +37,16 @@ class StudyData:
     results: a row a trial, `RESULTS` and then a column `axis:NAME` for each axis, `note:NAME` for what is said of the
     data and `setting:NAME` for each setting as gin names it; a trial that MLflow lacks is 'missing', and K is None or
     NaN for the diameter.
-    curves: a row an epoch of a trial; of many epochs some, evenly. eigenvalues: a row an eigenvalue, of the trials
-    that figures show. diameters: median and largest of a dataset's graphs, from a sample. files: the gin files of the
-    last invocation by their names. `uri` may be shown: it has no password.
+    curves: a row an epoch of a trial; of many epochs some, evenly. eigenvalues: a row an eigenvalue; hop_weights: a
+    row a hop of a layer; both of the trials that figures show. diameters: median and largest of a dataset's graphs,
+    from a sample. files: the gin files of the last invocation by their names. `uri` may be shown: it has no password.
     """
 
     name: str
     results: pd.DataFrame = field(default_factory=lambda: _empty(RESULTS))
     curves: pd.DataFrame = field(default_factory=lambda: _empty(CURVES))
     eigenvalues: pd.DataFrame = field(default_factory=lambda: _empty(EIGENVALUES))
+    hop_weights: pd.DataFrame = field(default_factory=lambda: _empty(HOP_WEIGHTS))
     diameters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     command: str = ""

@@ -45,6 +45,10 @@ def test_curves_eigenvalues_diameters_and_the_files(finished):
     assert one["train_loss"].tolist() == pytest.approx([1, 1 / 2, 1 / 3], rel=1e-3)
     assert set(study.eigenvalues["variant"]) == {"lru"}
     assert study.eigenvalues.groupby(["seed", "moment", "layer"]).size().tolist() == [2] * 6
+    ends = study.hop_weights[study.hop_weights["moment"] == "end"]
+    assert ends[["variant", "seed", "layer", "hop", "weight"]].to_numpy().tolist() == [
+        ["lru", seed, 0, hop, weight] for seed in (0, 1, 2) for hop, weight in enumerate((0.9, 0.1 * seed))
+    ]
     assert study.diameters == {"ring_transfer": finished.plan.trials[0].diameters}
     assert study.files == {"tiny.gin": GIN}
 

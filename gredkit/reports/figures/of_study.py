@@ -22,6 +22,7 @@ def figures_of_study(
     results: pd.DataFrame,
     curves: pd.DataFrame,
     eigenvalues: pd.DataFrame,
+    hop_weights: pd.DataFrame,
     diameters: Diameters | None = None,
     references: References | None = None,
 ) -> Iterator[tuple[str, Figure]]:
@@ -43,7 +44,8 @@ def figures_of_study(
             yield "axes", axes(results)
     if len(eigenvalues):
         yield "eigenvalues", eigenvalue_planes(results, eigenvalues, diameters)
-        yield "hop_filter", hop_filter(results, eigenvalues, diameters)
+    if len(eigenvalues) or len(hop_weights):
+        yield "hop_filter", hop_filter(results, hop_weights, eigenvalues, diameters)
     if len(curves):
         yield "learning_curves", noted(learning_curves(few, curves[curves["id"].isin(few["id"])]), said)
     yield "cost", noted(cost(few), said)

@@ -1,4 +1,4 @@
-"""Which eigenvalues to show: of many variants, the one that looks farthest."""
+"""Whose eigenvalues and hop weights to show: of many variants, of the one that looks farthest."""
 
 from collections.abc import Mapping
 
@@ -7,17 +7,18 @@ import pandas as pd
 
 from gredkit.reports.figures.trials import compared, k_column
 
-HAVE = "setting:layers_with_eigenvalues"
+HAVE_EIGENVALUES, HAVE_HOP_WEIGHTS = "setting:layers_with_eigenvalues", "setting:layers_with_hop_weights"
 SEEDS = 10  # of more seeds only the first are drawn, or the plane would be full
 UNKNOWN = 8  # hops to show if neither K nor the diameter is known
-COLUMNS = ["id", "variant", "dataset", "seed", "layer", "moment", "real", "imag"]
+COLUMNS = ["id", "variant", "dataset", "seed", "layer", "moment"]
+NUMBERS = ["real", "imag", "weight"]
 
 
-def finite(eigenvalues: pd.DataFrame) -> pd.DataFrame:
-    """The eigenvalues that are numbers."""
-    if eigenvalues.empty:
-        return pd.DataFrame(columns=COLUMNS)
-    return eigenvalues[np.isfinite(eigenvalues["real"].astype(float)) & np.isfinite(eigenvalues["imag"].astype(float))]
+def finite(rows: pd.DataFrame) -> pd.DataFrame:
+    """The eigenvalues, or hop weights, that are numbers."""
+    if rows.empty:
+        return pd.DataFrame(columns=[*COLUMNS, *NUMBERS])
+    return rows[np.isfinite(rows[rows.columns.intersection(NUMBERS)].astype(float)).all(axis=1)]
 
 
 def reach(trials: pd.DataFrame, diameter: tuple[float, float] | None) -> int:
@@ -35,14 +36,14 @@ def farthest(trials: pd.DataFrame, diameter: tuple[float, float] | None) -> str:
     return max(hops, key=hops.__getitem__)
 
 
-def wanted(results: pd.DataFrame, diameters: Mapping[str, tuple[float, float]]) -> list[str]:
-    """The ids of the trials whose eigenvalues are shown: of those that have some, one variant a dataset."""
+def wanted(results: pd.DataFrame, diameters: Mapping[str, tuple[float, float]], have: str) -> list[str]:
+    """The ids of the trials of which these are shown: of those that `have` some, one variant a dataset."""
     results = compared(results)
-    if HAVE not in results:
+    if have not in results:
         return []
-    have = results[(pd.to_numeric(results[HAVE], errors="coerce") > 0) & (results["state"] == "finished")]
+    able = results[(pd.to_numeric(results[have], errors="coerce") > 0) & (results["state"] == "finished")]
     found: list[str] = []
-    for dataset, trials in have.groupby("dataset", sort=False):
+    for dataset, trials in able.groupby("dataset", sort=False):
         best = trials[trials["variant"] == farthest(trials, diameters.get(dataset))]
         found += list(best.sort_values("seed")["id"].head(SEEDS))
     return found
@@ -50,13 +51,13 @@ def wanted(results: pd.DataFrame, diameters: Mapping[str, tuple[float, float]]) 
 
 def chosen(
     results: pd.DataFrame,
-    eigenvalues: pd.DataFrame,
+    recorded: pd.DataFrame,
     diameters: Mapping[str, tuple[float, float]],
     variant: str | None = None,
 ) -> list[tuple[str, pd.DataFrame, int]]:
-    """Title, eigenvalues and reach, a dataset each: of the given variant, or of the one that looks farthest."""
+    """Title, what was recorded and reach, a dataset each: of the given variant, or of the one that looks farthest."""
     results = compared(results)
-    known = finite(eigenvalues)
+    known = finite(recorded)
     trials = results[results["id"].isin(known["id"])]
     several = results["variant"].nunique() > 1
     result = []
@@ -70,8 +71,8 @@ def chosen(
     return result
 
 
-def shown_layers(eigenvalues: pd.DataFrame, most: int = 4) -> list[int]:
+def shown_layers(recorded: pd.DataFrame, most: int = 4) -> list[int]:
     """All layers, or, of a deep model, the first, the last and some evenly between."""
-    layers = sorted(eigenvalues["layer"].unique())
+    layers = sorted(recorded["layer"].unique())
     places = np.linspace(0, len(layers) - 1, min(most, len(layers))).round().astype(int)
     return [int(layers[place]) for place in places]

@@ -16,7 +16,8 @@ def figures(study: StudyData, folder: Path) -> list[Path]:
     from gredkit.reports.figures.style import save
 
     published = references(study.results)
-    chosen = figures_of_study(study.results, study.curves, study.eigenvalues, study.diameters, published)
+    recorded = study.curves, study.eigenvalues, study.hop_weights
+    chosen = figures_of_study(study.results, *recorded, study.diameters, published)
     return [path for name, figure in chosen for path in save(figure, folder, name)]
 
 

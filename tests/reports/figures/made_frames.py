@@ -84,6 +84,22 @@ def eigenvalues_frame(results: pd.DataFrame, layers: int = 2, states: int = 5) -
     return pd.DataFrame(rows)
 
 
+def hop_weights_frame(results: pd.DataFrame, layers: int = 2, hops: int = 60) -> pd.DataFrame:
+    """Weights that fall by hop: 0.7^k at the start; 0.9^k (1 + seed / 10), times layer + 1, at the end."""
+    rows = [
+        {
+            "id": trial.id, "variant": trial.variant, "dataset": trial.dataset, "seed": trial.seed, "layer": layer,
+            "moment": moment, "hop": hop, "weight": scale * decay**hop,
+        }
+        for trial in results.itertuples()
+        if trial.state == "finished"
+        for layer in range(layers)
+        for moment, scale, decay in (("start", 1.0, 0.7), ("end", (1 + trial.seed / 10) * (layer + 1), 0.9))
+        for hop in range(hops + 1)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
 def texts(figure: Figure) -> list[str]:
     """All words of a figure."""
     return [text.get_text() for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text().strip()]

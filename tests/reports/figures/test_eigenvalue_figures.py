@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.patches import Circle
 from reports.figures.made_frames import (
@@ -6,6 +7,7 @@ from reports.figures.made_frames import (
     clouds,
     eigenvalues_frame,
     flavour_axes,
+    hop_weights_frame,
     k_axes,
     legend_names,
     results_frame,
@@ -13,7 +15,7 @@ from reports.figures.made_frames import (
 )
 
 from gredkit.reports.figures.eigenvalues import eigenvalues
-from gredkit.reports.figures.hop_filter import hop_filter
+from gredkit.reports.figures.hop_filter import OLDER, hop_filter
 
 
 def test_a_panel_a_layer_with_the_unit_circle_start_and_end():
@@ -48,31 +50,67 @@ def test_the_variant_that_looks_farthest_is_shown_and_named():
     frame = eigenvalues_frame(results)
     assert eigenvalues(results, frame).axes[0].get_title().startswith("digits, K=8\n")
     assert eigenvalues(results, frame, variant="K=4").axes[0].get_title().startswith("digits, K=4\n")
-    assert hop_filter(results, frame).axes[0].get_title() == "digits, K=8"
-    assert hop_filter(results, frame).axes[0].get_xlim() == (0, 8)
+    for axes in hop_filter(results, hop_weights_frame(results), frame).axes:
+        assert axes.get_title() == "digits, K=8"
+        assert axes.get_xlim() == (0, 8)
 
 
-def test_the_weight_of_a_hop_is_a_power():
+def dashed_and_solid(axes):
+    """The lines of a panel: at the start, after training."""
+    return (
+        [line.get_ydata() for line in axes.lines if line.is_dashed()],
+        [line.get_ydata() for line in axes.lines if line.get_marker() not in ("", "None")],
+    )
+
+
+def test_weights_and_the_decay_of_the_state_are_told_apart():
     results = results_frame(flavour_axes(["lru"]), ["digits"]).assign(K=4)
-    figure = hop_filter(results, eigenvalues_frame(results))
-    (axes,) = figure.axes
-    assert axes.get_xlim() == (0, 4)
-    assert axes.get_ylim()[0] == 0
+    figure = hop_filter(results, hop_weights_frame(results), eigenvalues_frame(results))
+    weight, decay = figure.axes
     hops = np.arange(5)
-    dashed = [line.get_ydata() for line in axes.lines if line.is_dashed()]
-    assert len(dashed) == 2
-    assert np.allclose(dashed, 0.9**hops)
-    solid = [line.get_ydata() for line in axes.lines if line.get_marker() not in ("", "None")]
-    assert np.allclose(solid, [0.8**hops, 0.85**hops])
-    assert legend_names(figure)[:2] == ["layer 1", "layer 2"]
-    assert "10 % to 90 % of the eigenvalues" in legend_names(figure)
+    start, end = dashed_and_solid(weight)
+    assert np.allclose(start, [0.7**hops] * 2)
+    assert np.allclose(end, [1.1 * 0.9**hops, 2.2 * 0.9**hops])  # the means of 1, 1.1 and 1.2
+    bands = [band.get_paths()[0].vertices for band in weight.collections]
+    assert [(band[:, 1].max(), band[band[:, 0] == 0, 1].min()) for band in bands] == [(1.2, 1.0), (2.4, 2.0)]
+    start, end = dashed_and_solid(decay)
+    assert np.allclose(start, [0.9**hops] * 2)
+    assert np.allclose(end, [0.8**hops, 0.85**hops])
+    assert weight.get_ylabel().startswith("weight of the hop")
+    assert decay.get_ylabel().startswith("decay of the state")
+    assert "lambda" not in weight.get_ylabel()
+    assert weight.get_xlim() == decay.get_xlim() == (0, 4)
+    assert weight.get_ylim()[0] == decay.get_ylim()[0] == 0
+    assert legend_names(figure) == [
+        "layer 1", "layer 2", "after training", "at the start", "weight: range of 3 seeds", "decay: 10 % to 90 % of λ"
+    ]  # fmt: skip
+
+
+def test_weights_that_an_older_version_did_not_keep_are_missed():
+    results = results_frame(flavour_axes(["lru"]))
+    weights, frame = hop_weights_frame(results), eigenvalues_frame(results)
+    none = hop_filter(results, weights.iloc[:0], frame)
+    assert OLDER in texts(none)
+    assert [axes.get_ylabel().partition("\n")[0] for axes in none.axes] == ["decay of the state", ""]
+    some = hop_filter(results, weights[weights["dataset"] == "zinc"], frame)
+    missed, there, *below = some.axes
+    assert (missed.get_title(), there.get_title(), len(below)) == ("digits", "zinc", 2)
+    assert [text.get_text().replace("\n", " ") for text in missed.texts] == [OLDER]
+    assert len(there.lines) == 4
+
+
+def test_an_encoder_with_weights_but_no_eigenvalues_has_one_row():
+    results = results_frame(flavour_axes(["weighted_sum"]))
+    figure = hop_filter(results, hop_weights_frame(results), pd.DataFrame())
+    assert [axes.get_title() for axes in figure.axes] == ["digits", "zinc"]
+    assert not any("decay" in words for words in texts(figure))
 
 
 def test_hops_end_at_k_or_at_the_median_diameter():
     results = results_frame(flavour_axes(["lru"]))
-    frame = eigenvalues_frame(results)
-    figure = hop_filter(results.assign(K=[4] * 3 + [None] * 3), frame, {"zinc": (12, 22)})
-    assert [axes.get_xlim() for axes in figure.axes] == [(0, 4), (0, 12)]
+    frames = hop_weights_frame(results), eigenvalues_frame(results)
+    figure = hop_filter(results.assign(K=[4] * 3 + [None] * 3), *frames, {"zinc": (12, 22)})
+    assert [axes.get_xlim() for axes in figure.axes] == [(0, 4), (0, 12)] * 2
 
 
 def test_eigenvalues_that_are_no_numbers_are_left_out():
@@ -83,11 +121,16 @@ def test_eigenvalues_that_are_no_numbers_are_left_out():
     assert (len(start.get_offsets()), len(end.get_offsets())) == (14, 15)
 
 
-@pytest.mark.parametrize("draw", [eigenvalues, hop_filter])
-def test_without_eigenvalues_the_figure_says_so(draw):
+def test_without_eigenvalues_the_figure_says_so():
     results = results_frame(flavour_axes(["lstm"]))
-    assert "no eigenvalues yet" in texts(draw(results, eigenvalues_frame(results).iloc[:0]))[0]
-    assert "no eigenvalues yet" in texts(draw(results, eigenvalues_frame(results), variant="lru"))[0]
+    weights, frame = hop_weights_frame(results), eigenvalues_frame(results)
+    for drawn in (eigenvalues(results, frame.iloc[:0]), eigenvalues(results, frame, variant="lru")):
+        assert "no eigenvalues yet" in texts(drawn)[0]
+    for drawn in (
+        hop_filter(results, weights.iloc[:0], frame.iloc[:0]),
+        hop_filter(results, weights, frame, variant="lru"),
+    ):
+        assert "no hop weights and no eigenvalues yet" in texts(drawn)[0]
 
 
 def test_of_many_seeds_the_first_are_drawn_and_the_legend_says_so():

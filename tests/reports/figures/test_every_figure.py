@@ -9,6 +9,7 @@ from reports.figures.made_frames import (
     eigenvalues_frame,
     flavour_axes,
     flaws,
+    hop_weights_frame,
     k_axes,
     results_frame,
     texts,
@@ -28,7 +29,10 @@ FIGURES = {
     "k_ablation": lambda results: k_ablation(results, DIAMETERS, REFERENCES),
     "flavours": lambda results: flavours(results, REFERENCES),
     "eigenvalues": lambda results: eigenvalues(results, eigenvalues_frame(results)),
-    "hop_filter": lambda results: hop_filter(results, eigenvalues_frame(results), DIAMETERS),
+    "hop_filter": lambda results: hop_filter(
+        results, hop_weights_frame(results), eigenvalues_frame(results), DIAMETERS
+    ),
+    "hop_filter, older": lambda results: hop_filter(results, pd.DataFrame(), eigenvalues_frame(results), DIAMETERS),
     "learning_curves": lambda results: learning_curves(results, curves_frame(results)),
     "cost": cost,
     "axes": axes,
@@ -45,7 +49,10 @@ CASES = {
 }
 
 # Cases that show no more than others do.
-SPARED = {**dict.fromkeys(("eigenvalues", "hop_filter"), ("lost", "eight variants")), "cost": ("one seed", "lost")}
+SPARED = {
+    **dict.fromkeys(("eigenvalues", "hop_filter", "hop_filter, older"), ("lost", "eight variants")),
+    "cost": ("one seed", "lost"),
+}
 
 
 @pytest.mark.parametrize(

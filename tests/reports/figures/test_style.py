@@ -1,6 +1,13 @@
 import matplotlib
 import pytest
-from reports.figures.made_frames import curves_frame, eigenvalues_frame, flavour_axes, k_axes, results_frame
+from reports.figures.made_frames import (
+    curves_frame,
+    eigenvalues_frame,
+    flavour_axes,
+    hop_weights_frame,
+    k_axes,
+    results_frame,
+)
 
 from gredkit.reports.figures.cost import cost
 from gredkit.reports.figures.eigenvalues import eigenvalues
@@ -84,7 +91,9 @@ def test_the_look_does_not_depend_on_the_users_settings_and_leaves_them_alone():
 )
 def test_a_study_gets_the_figures_of_its_question(axes, expected):
     results = results_frame(axes, ["digits"], seeds=1)
-    names = [name for name, _ in figures_of_study(results, curves_frame(results), eigenvalues_frame(results))]
+    recorded = curves_frame(results), eigenvalues_frame(results), hop_weights_frame(results)
+    names = [name for name, _ in figures_of_study(results, *recorded)]
     assert names == [*expected, "eigenvalues", "hop_filter", "learning_curves", "cost"]
     failed = results.assign(state="failed")
-    assert [name for name, _ in figures_of_study(failed, curves_frame(failed), eigenvalues_frame(failed))] == ["scores"]
+    recorded = curves_frame(failed), eigenvalues_frame(failed), hop_weights_frame(failed)
+    assert [name for name, _ in figures_of_study(failed, *recorded)] == ["scores"]
