@@ -24,12 +24,14 @@ FLAGS = ("-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-fno-trapping-m
 SWITCH = "GREDKIT_KERNELS"
 TRIAL = "import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); [getattr(library, name) for name in sys.argv[2:]]"
 
-# What the functions take, and what follows > they return: c is int, n a count, u unsigned, f float, p a pointer.
+# What the functions take: c is int, n a count, u unsigned, f float, p a pointer. They return whether it was done.
 TYPES = {"c": ctypes.c_int, "n": ctypes.c_int64, "u": ctypes.c_uint32, "f": ctypes.c_float, "p": ctypes.c_void_p}
 FUNCTIONS = {
+    "start_threads": "c",
+    "check_rows": "cnnnpp",
+    "transpose": "cnnpppp",
+    "arrange": "cnnnpppppp",
     "set_sum": "cncpppp",
-    "transpose": "cnnpppp>c",
-    "arrange": "cnnnppppp>n",
     "set_mlp_forward": "cncccfppppppp",
     "set_mlp_backward": "cncccpppppppppp",
     "hop_filter_forward": "cnccppppp",
@@ -40,9 +42,9 @@ FUNCTIONS = {
     "hop_matrices_backward": "ccccppp",
     "gate_forward": "cnccufupppcppp",
     "gate_backward": "cnccufupppppp",
-    "layer_kept": "p>n",
     "layers_forward": "cpuppppppp",
     "layers_backward": "cpupppppppppp",
+    "layer_kept": "p>n",  # but for this one: a count
 }
 
 
@@ -75,7 +77,7 @@ def load(path: Path) -> ctypes.CDLL:
     for name, types in FUNCTIONS.items():
         arguments, _, result = types.partition(">")
         function = getattr(found, name)
-        function.argtypes, function.restype = [TYPES[kind] for kind in arguments], TYPES.get(result)
+        function.argtypes, function.restype = [TYPES[kind] for kind in arguments], TYPES[result or "c"]
     return found
 
 

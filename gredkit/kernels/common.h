@@ -16,7 +16,7 @@
 typedef float vec __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int64_t index_t;
 
-enum { V = 8, MR = 4, TILE = 64, BLOCK = 24 };
+enum { V = 8, MR = 4, TILE = 64, BLOCK = 24, MOST_PARTS = 12 };
 enum { ERF = 0, TANH = 1 };
 
 #define MAYBE_UNUSED __attribute__((unused))
@@ -28,8 +28,9 @@ static inline index_t smaller(index_t a, index_t b) { return a < b ? a : b; }
 
 /* Of -x for x from 0 on; beyond 87 it is that of -87. The fit of the fraction has a relative error of 4e-9. */
 static inline float exp_of_minus(float x) {
+  const float number = x < 87.0f ? x : 87.0f; /* also if x is none: what is no number has no power of two */
   x = x > 87.0f ? 87.0f : x;
-  const float n = rintf(x * -1.44269504f);
+  const float n = rintf(number * -1.44269504f);
   const float r = n * 2.12194440e-4f - (x + n * 0.693359375f);
   float p = 0.00137514079f;
   p = p * r + 0.00836891634f;
@@ -196,13 +197,40 @@ MAYBE_UNUSED static void outer_sum(const float *const *A, int m, const float *B,
 
 /* ---- scratch memory ---- */
 
-MAYBE_UNUSED static float *uncleared(size_t count) {
-  void *memory = NULL;
-  if (posix_memalign(&memory, 64, count * sizeof(float) + 64)) abort();
-  return memory;
+/* What a function returns: Python makes an exception of all but the first. */
+enum { DONE = 0, NO_MEMORY = 1, NOT_THERE = 2, NOT_ALONE = 3 };
+
+/* What a function, or one thread of it, has asked for; `failed` once there was too little. */
+typedef struct {
+  void *parts[MOST_PARTS];
+  int count, failed;
+} Memory;
+
+/* NULL if there is too little. */
+MAYBE_UNUSED static float *uncleared(Memory *of, size_t count) {
+  void *part = NULL;
+  if (of->failed || posix_memalign(&part, 64, count * sizeof(float) + 64)) return of->failed = 1, NULL;
+  return of->parts[of->count++] = part;
 }
 
-MAYBE_UNUSED static float *scratch(size_t count) { return memset(uncleared(count), 0, count * sizeof(float)); }
+MAYBE_UNUSED static float *scratch(Memory *of, size_t count) {
+  float *part = uncleared(of, count);
+  return part ? memset(part, 0, count * sizeof(float)) : NULL;
+}
+
+/* Frees all of it, and says whether there was enough. */
+MAYBE_UNUSED static int release(Memory *of) {
+  while (of->count) free(of->parts[--of->count]);
+  return of->failed ? NO_MEMORY : DONE;
+}
+
+/* The same of a thread, which tells the function that all threads work for. */
+MAYBE_UNUSED static void release_into(Memory *mine, Memory *shared) {
+  if (release(mine) != DONE) {
+#pragma omp atomic write
+    shared->failed = 1;
+  }
+}
 
 /* [rows, columns] -> [rows, padded columns], or transposed: [columns, padded rows] */
 MAYBE_UNUSED static void copy_padded(const float *from, index_t rows, int columns, int transpose, float *to) {

@@ -3,10 +3,12 @@
 
 /* The row of x0 that belongs to node v is number at[v], or v if `at` is NULL; rows are `ld` numbers apart.
  * pre [n, 2 padded d] (value, gate) is kept for the backward pass; without one it is NULL. */
-void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y, const float *x0,
-                  const index_t *at, int ld, const GateWeights *weights, float *pre, float *h) {
+int gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y, const float *x0,
+                 const index_t *at, int ld, const GateWeights *weights, float *pre, float *h) {
   const int p = padded(d), full = weights->value != NULL;
-  float *W = scratch((size_t)d * 2 * p);
+  Memory shared = {0};
+  float *W = scratch(&shared, (size_t)d * 2 * p);
+  if (shared.failed) return release(&shared);
   for (int i = 0; i < d; i++)
     for (int j = 0; j < d; j++) {
       if (full) W[(size_t)j * 2 * p + i] = weights->value[(size_t)i * d + j];
@@ -14,10 +16,12 @@ void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float
     }
 #pragma omp parallel num_threads(threads)
   {
-    float *out = scratch((size_t)TILE * 2 * p), *gated = scratch(p), *some = scratch((size_t)TILE * p);
+    Memory mine = {0};
+    float *out = scratch(&mine, (size_t)TILE * 2 * p), *gated = scratch(&mine, p), *some = scratch(&mine, (size_t)TILE * p);
     const float *row[TILE];
 #pragma omp for schedule(dynamic)
     for (index_t begin = 0; begin < n; begin += TILE) {
+      if (mine.failed) continue;
       const int count = (int)smaller(TILE, n - begin);
       for (int i = 0; i < count; i++) {
         gelu(form, d, y + (begin + i) * d, some + i * p, NULL);
@@ -44,28 +48,31 @@ void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float
         for (int j = 0; j < d; j++) h[r * d + j] = x[j] + gated[j];
       }
     }
-    free(out), free(gated), free(some);
+    release_into(&mine, &shared);
   }
-  free(W);
+  return release(&shared);
 }
 
-void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
-                   const GateWeights *weights, const float *pre, const float *into_h, float *into_y,
-                   GateGradients *into) {
+int gate_backward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
+                  const GateWeights *weights, const float *pre, const float *into_h, float *into_y,
+                  GateGradients *into) {
   const int p = padded(d), full = weights->value != NULL;
-  float *W = scratch((size_t)2 * p * p);
+  const size_t share = (size_t)2 * p * p + 2 * p;
+  Memory shared = {0};
+  float *W = scratch(&shared, (size_t)2 * p * p), *shares = scratch(&shared, share * threads);
+  if (shared.failed) return release(&shared);
   if (full) copy_padded(weights->value, d, d, 0, W);
   copy_padded(weights->gate, d, d, 0, W + (size_t)p * p);
-  const size_t share = (size_t)2 * p * p + 2 * p;
-  float *shares = scratch(share * threads);
 #pragma omp parallel num_threads(threads)
   {
-    float *mine = shares + share * omp_get_thread_num(), *bias = mine + (size_t)2 * p * p;
-    float *g = scratch((size_t)TILE * 2 * p), *dt = scratch((size_t)TILE * p), *in = scratch(p);
-    float *t = scratch((size_t)TILE * p), *slope = scratch((size_t)TILE * p);
+    float *sums = shares + share * omp_get_thread_num(), *bias = sums + (size_t)2 * p * p;
+    Memory mine = {0};
+    float *g = scratch(&mine, (size_t)TILE * 2 * p), *dt = scratch(&mine, (size_t)TILE * p), *in = scratch(&mine, p);
+    float *t = scratch(&mine, (size_t)TILE * p), *slope = scratch(&mine, (size_t)TILE * p);
     const float *row[TILE];
 #pragma omp for schedule(static)
     for (index_t begin = 0; begin < n; begin += TILE) {
+      if (mine.failed) continue;
       const int count = (int)smaller(TILE, n - begin);
       for (int i = 0; i < count; i++) {
         const index_t r = begin + i;
@@ -87,18 +94,18 @@ void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, floa
       }
       if (full) {
         pointers(row, g, count, 2 * p);
-        outer_sum(row, d, t, p, p, count, mine, p);
+        outer_sum(row, d, t, p, p, count, sums, p);
         rows_times(row, count, d, W, p, p, dt, p, 0);
       } else
         for (int i = 0; i < count; i++) memcpy(dt + i * p, g + i * 2 * p, p * sizeof(float));
       pointers(row, g + p, count, 2 * p);
-      outer_sum(row, d, t, p, p, count, mine + (size_t)p * p, p);
+      outer_sum(row, d, t, p, p, count, sums + (size_t)p * p, p);
       rows_times(row, count, d, W + (size_t)p * p, p, p, dt, p, 1);
       for (int i = 0; i < count; i++)
 #pragma omp simd
         for (int j = 0; j < d; j++) into_y[(begin + i) * d + j] = dt[i * p + j] * slope[i * p + j];
     }
-    free(g), free(dt), free(in), free(t), free(slope);
+    release_into(&mine, &shared);
   }
   if (full) {
     add_shares(into->value, shares, share, threads, d, d);
@@ -106,5 +113,5 @@ void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, floa
   }
   add_shares(into->gate, shares + (size_t)p * p, share, threads, d, d);
   add_shares(into->gate_b, shares + (size_t)2 * p * p + p, share, threads, 1, d);
-  free(shares), free(W);
+  return release(&shared);
 }

@@ -2,21 +2,22 @@
 #include "steps.h"
 
 /* start [n + 1], set [...]: the sequence of a node, nearest hop first; matrices [width, d, d], in by out. */
-void hop_filter_forward(int threads, index_t n, int d, int width, const index_t *start, const index_t *set, const float *z,
-                        const float *matrices, float *y) {
+int hop_filter_forward(int threads, index_t n, int d, int width, const index_t *start, const index_t *set, const float *z,
+                       const float *matrices, float *y) {
   const int p = padded(d);
-  const float *M = matrices;
-  float *copy = NULL;
-  if (p != d) {
-    M = copy = scratch((size_t)width * d * p);
-    copy_padded(matrices, width * d, d, 0, copy);
-  }
+  Memory shared = {0};
+  float *copy = p != d ? scratch(&shared, (size_t)width * d * p) : NULL;
+  if (shared.failed) return release(&shared);
+  if (copy) copy_padded(matrices, (index_t)width * d, d, 0, copy);
+  const float *M = copy ? copy : matrices;
 #pragma omp parallel num_threads(threads)
   {
-    float *out = scratch((size_t)(TILE + MR) * p), *zero = scratch(p);
+    Memory mine = {0};
+    float *out = scratch(&mine, (size_t)(TILE + MR) * p), *zero = scratch(&mine, p);
     const float *row[TILE];
 #pragma omp for schedule(dynamic)
     for (index_t begin = 0; begin < n; begin += TILE) {
+      if (mine.failed) continue;
       const int count = (int)smaller(TILE, n - begin);
       memset(out, 0, sizeof(float) * TILE * p);
       for (int k = 0; k < width; k++) {
@@ -28,26 +29,29 @@ void hop_filter_forward(int threads, index_t n, int d, int width, const index_t 
       }
       for (int i = 0; i < count; i++) memcpy(y + (begin + i) * d, out + i * p, d * sizeof(float));
     }
-    free(out), free(zero);
+    release_into(&mine, &shared);
   }
-  free(copy);
+  return release(&shared);
 }
 
 /* `cut` [cuts + 1] are nodes between which no set is shared but the last, the empty one. */
-void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets, const index_t *start, const index_t *set,
-                         index_t cuts, const index_t *cut, const float *z, const float *matrices, const float *into_y,
-                         float *into_z, float *into_matrices) {
+int hop_filter_backward(int threads, index_t n, int d, int width, index_t sets, const index_t *start, const index_t *set,
+                        index_t cuts, const index_t *cut, const float *z, const float *matrices, const float *into_y,
+                        float *into_z, float *into_matrices) {
   const int p = padded(d), blocks = (d + BLOCK - 1) / BLOCK;
-  float *turned = scratch((size_t)width * d * p), *empty = scratch((size_t)cuts * p);
-  float *wide = d % MR ? scratch((size_t)sets * p) : NULL; /* blocks of MR columns would reach past the end of z */
-  float *copy = p != d ? scratch((size_t)n * p) : NULL;
+  Memory shared = {0};
+  float *turned = scratch(&shared, (size_t)width * d * p), *empty = scratch(&shared, (size_t)cuts * p);
+  float *wide = d % MR ? scratch(&shared, (size_t)sets * p) : NULL; /* blocks of MR columns would reach past the end of z */
+  float *copy = p != d ? scratch(&shared, (size_t)n * p) : NULL;
+  if (shared.failed) return release(&shared);
   if (wide) copy_padded(z, sets, d, 0, wide);
   if (copy) copy_padded(into_y, n, d, 0, copy);
   const float *rows_of_z = wide ? wide : z, *g = copy ? copy : into_y;
   const int ld = wide ? p : d;
 #pragma omp parallel num_threads(threads)
   {
-    float *out = scratch((size_t)TILE * p), *zero = scratch(p), *sum = scratch((size_t)BLOCK * p);
+    Memory mine = {0};
+    float *out = scratch(&mine, (size_t)TILE * p), *zero = scratch(&mine, p), *sum = scratch(&mine, (size_t)BLOCK * p);
     const float *row[TILE];
 #pragma omp for schedule(dynamic)
     for (int k = 0; k < width; k++) copy_padded(matrices + (size_t)k * d * d, d, d, 1, turned + (size_t)k * d * p);
@@ -55,7 +59,7 @@ void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets,
     for (index_t r = 0; r < sets; r++) memset(into_z + r * d, 0, d * sizeof(float));
 #pragma omp for schedule(dynamic) nowait
     for (index_t c = 0; c < cuts; c++)
-      for (index_t begin = cut[c]; begin < cut[c + 1]; begin += TILE) {
+      for (index_t begin = cut[c]; begin < cut[c + 1] && !mine.failed; begin += TILE) {
         const int count = (int)smaller(TILE, cut[c + 1] - begin);
         pointers(row, g + begin * p, count, p);
         for (int k = 0; k < width; k++) {
@@ -72,6 +76,7 @@ void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets,
 #pragma omp for schedule(dynamic) collapse(2)
     for (int k = 0; k < width; k++)
       for (int b = 0; b < blocks; b++) {
+        if (mine.failed) continue;
         const int first = b * BLOCK, high = (int)smaller(BLOCK, d - first);
         memset(sum, 0, sizeof(float) * BLOCK * p);
         for (index_t begin = 0; begin < n; begin += TILE) {
@@ -85,10 +90,10 @@ void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets,
         for (int i = 0; i < high; i++)
           memcpy(into_matrices + ((size_t)k * d + first + i) * d, sum + (size_t)i * p, d * sizeof(float));
       }
-    free(out), free(zero), free(sum);
+    release_into(&mine, &shared);
   }
   for (index_t c = 0; c < cuts; c++)
     for (int j = 0; j < d; j++) into_z[(sets - 1) * d + j] += empty[c * p + j];
-  free(turned), free(copy), free(empty), free(wide);
+  return release(&shared);
 }
 

@@ -43,43 +43,52 @@ static void read_out(const Recurrence *of, int n, int d, int first, int count, f
 }
 
 /* matrices [width, d, d], in by out */
-void hop_matrices_forward(int threads, int n, int d, int width, const Recurrence *of, float *matrices) {
+int hop_matrices_forward(int threads, int n, int d, int width, const Recurrence *of, float *matrices) {
   const int p = padded(d);
-  float *O = scratch((size_t)2 * n * p), *re = scratch((size_t)2 * width * n), *im = re + (size_t)width * n;
+  Memory shared = {0};
+  float *O = scratch(&shared, (size_t)2 * n * p), *re = scratch(&shared, (size_t)2 * width * n);
+  if (shared.failed) return release(&shared);
+  float *im = re + (size_t)width * n;
   read_out(of, n, d, 0, n, O);
   powers(of, n, width, re, im);
 #pragma omp parallel num_threads(threads)
   {
-    float *F = scratch((size_t)2 * n * p), *out = scratch((size_t)p * p);
-    const float **row = malloc(sizeof(float *) * 2 * n);
-    for (int s = 0; s < 2 * n; s++) row[s] = F + (size_t)s * p;
+    Memory mine = {0};
+    float *F = scratch(&mine, (size_t)2 * n * p), *out = scratch(&mine, (size_t)p * p);
+    const float **row = (const float **)uncleared(&mine, (size_t)2 * n * sizeof *row / sizeof(float));
+    for (int s = 0; s < 2 * n && !mine.failed; s++) row[s] = F + (size_t)s * p;
 #pragma omp for schedule(dynamic)
     for (int k = 0; k < width; k++) {
+      if (mine.failed) continue;
       filtered(of, d, 0, n, re + (size_t)k * n, im + (size_t)k * n, F);
       memset(out, 0, sizeof(float) * p * p);
       outer_sum(row, d, O, p, p, 2 * n, out, p);
       for (int i = 0; i < d; i++) memcpy(matrices + ((size_t)k * d + i) * d, out + (size_t)i * p, d * sizeof(float));
     }
-    free(F), free(out), free(row);
+    release_into(&mine, &shared);
   }
-  free(O), free(re);
+  return release(&shared);
 }
 
 /* Each thread takes some states: all that is added up over hops is theirs alone. */
-void hop_matrices_backward(int threads, int n, int d, int width, const Recurrence *of, const float *into_matrices,
-                           RecurrenceGradients *into) {
+int hop_matrices_backward(int threads, int n, int d, int width, const Recurrence *of, const float *into_matrices,
+                          RecurrenceGradients *into) {
   enum { SOME = 8 };
   const int p = padded(d);
-  float *turned = scratch((size_t)width * d * p), *copy = p != d ? scratch((size_t)width * d * p) : NULL;
-  float *re = scratch((size_t)2 * width * n), *im = re + (size_t)width * n;
+  Memory shared = {0};
+  float *turned = scratch(&shared, (size_t)width * d * p), *copy = p != d ? scratch(&shared, (size_t)width * d * p) : NULL;
+  float *re = scratch(&shared, (size_t)2 * width * n);
+  if (shared.failed) return release(&shared);
+  float *im = re + (size_t)width * n;
   const float *G = copy ? copy : into_matrices;
   powers(of, n, width, re, im);
 #pragma omp parallel num_threads(threads)
   {
-    float *F = scratch((size_t)2 * SOME * p), *O = scratch((size_t)2 * SOME * p);
-    float *dF = scratch((size_t)2 * SOME * p), *dO = scratch((size_t)2 * SOME * p);
+    Memory mine = {0};
+    float *F = scratch(&mine, (size_t)2 * SOME * p), *O = scratch(&mine, (size_t)2 * SOME * p);
+    float *dF = scratch(&mine, (size_t)2 * SOME * p), *dO = scratch(&mine, (size_t)2 * SOME * p);
     const float *row_F[2 * SOME], *row_O[2 * SOME];
-    for (int s = 0; s < 2 * SOME; s++) row_F[s] = F + (size_t)s * p, row_O[s] = O + (size_t)s * p;
+    for (int s = 0; s < 2 * SOME && !mine.failed; s++) row_F[s] = F + (size_t)s * p, row_O[s] = O + (size_t)s * p;
 #pragma omp for schedule(static)
     for (int k = 0; k < width; k++) {
       if (copy) copy_padded(into_matrices + (size_t)k * d * d, d, d, 0, copy + (size_t)k * d * p);
@@ -87,6 +96,7 @@ void hop_matrices_backward(int threads, int n, int d, int width, const Recurrenc
     }
 #pragma omp for schedule(dynamic)
     for (int first = 0; first < n; first += SOME) {
+      if (mine.failed) continue;
       const int count = (int)smaller(SOME, n - first);
       read_out(of, n, d, first, count, O);
       memset(dO, 0, sizeof(float) * 2 * SOME * p);
@@ -130,7 +140,7 @@ void hop_matrices_backward(int threads, int n, int d, int width, const Recurrenc
           into->out_im[(size_t)j * n + first + s] = -dO[(size_t)(count + s) * p + j];
         }
     }
-    free(F), free(O), free(dF), free(dO);
+    release_into(&mine, &shared);
   }
-  free(turned), free(copy), free(re);
+  return release(&shared);
 }

@@ -13,13 +13,16 @@ static inline void advance(int n, const float *restrict re, const float *restric
 }
 
 /* u [sets, 2n], start [nodes + 1], set [...] nearest hop first, re and im [n] of lambda -> s [nodes, 2n] */
-void hop_scan_forward(int threads, index_t nodes, int n, const index_t *start, const index_t *set, const float *u,
-                      const float *re, const float *im, float *s) {
+int hop_scan_forward(int threads, index_t nodes, int n, const index_t *start, const index_t *set, const float *u,
+                     const float *re, const float *im, float *s) {
+  Memory shared = {0};
 #pragma omp parallel num_threads(threads)
   {
-    float *state = scratch((size_t)4 * n);
+    Memory mine = {0};
+    float *state = scratch(&mine, (size_t)4 * n);
 #pragma omp for schedule(dynamic, 16)
     for (index_t v = 0; v < nodes; v++) {
+      if (mine.failed) continue;
       float *now = state, *next = state + 2 * n;
       memset(now, 0, sizeof(float) * 2 * n);
       for (index_t at = start[v + 1] - 1; at >= start[v]; at--) {
@@ -29,27 +32,31 @@ void hop_scan_forward(int threads, index_t nodes, int n, const index_t *start, c
       }
       memcpy(s + v * 2 * n, now, sizeof(float) * 2 * n);
     }
-    free(state);
+    release_into(&mine, &shared);
   }
+  return release(&shared);
 }
 
 /* `cut` as for the hop filter. into_lambda [2n] are the gradients of re, then of im. */
-void hop_scan_backward(int threads, index_t nodes, int n, index_t sets, const index_t *start, const index_t *set,
-                       index_t cuts, const index_t *cut, const float *u, const float *re, const float *im,
-                       const float *into_s, float *into_u, float *into_lambda) {
+int hop_scan_backward(int threads, index_t nodes, int n, index_t sets, const index_t *start, const index_t *set,
+                      index_t cuts, const index_t *cut, const float *u, const float *re, const float *im,
+                      const float *into_s, float *into_u, float *into_lambda) {
   int longest = 0;
   for (index_t v = 0; v < nodes; v++) longest = start[v + 1] - start[v] > longest ? (int)(start[v + 1] - start[v]) : longest;
   const size_t share = (size_t)4 * n; /* of a part: the gradient of lambda, and of u of the empty set */
-  float *shares = scratch(share * cuts);
+  Memory shared = {0};
+  float *shares = scratch(&shared, share * cuts);
+  if (shared.failed) return release(&shared);
 #pragma omp parallel num_threads(threads)
   {
-    float *states = scratch((size_t)(longest + 1) * 2 * n), *g = scratch((size_t)2 * n);
+    Memory mine = {0};
+    float *states = scratch(&mine, (size_t)(longest + 1) * 2 * n), *g = scratch(&mine, (size_t)2 * n);
 #pragma omp for schedule(static)
     for (index_t r = 0; r < sets; r++) memset(into_u + r * 2 * n, 0, sizeof(float) * 2 * n);
 #pragma omp for schedule(dynamic)
     for (index_t c = 0; c < cuts; c++) {
       float *lambda = shares + c * share, *empty = lambda + 2 * n;
-      for (index_t v = cut[c]; v < cut[c + 1]; v++) {
+      for (index_t v = cut[c]; v < cut[c + 1] && !mine.failed; v++) {
         const int length = (int)(start[v + 1] - start[v]);
         memset(states + (size_t)length * 2 * n, 0, sizeof(float) * 2 * n);
         for (int k = length - 1; k > 0; k--) /* s_0 itself is not needed */
@@ -72,7 +79,7 @@ void hop_scan_backward(int threads, index_t nodes, int n, index_t sets, const in
         }
       }
     }
-    free(states), free(g);
+    release_into(&mine, &shared);
   }
   memset(into_lambda, 0, sizeof(float) * 2 * n);
   for (index_t c = 0; c < cuts; c++)
@@ -80,5 +87,5 @@ void hop_scan_backward(int threads, index_t nodes, int n, index_t sets, const in
       into_lambda[j] += shares[c * share + j];
       into_u[(sets - 1) * 2 * n + j] += shares[c * share + 2 * n + j];
     }
-  free(shares);
+  return release(&shared);
 }

@@ -15,7 +15,7 @@ static inline __attribute__((always_inline)) void sum_vectors(const int nv, cons
 }
 
 /* out_r = sum of x_c over the columns c of row r. start [rows + 1], column [...], x [..., d] -> out [rows, d] */
-void set_sum(int threads, index_t rows, int d, const index_t *start, const index_t *column, const float *x, float *out) {
+int set_sum(int threads, index_t rows, int d, const index_t *start, const index_t *column, const float *x, float *out) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, CHUNK)
   for (index_t r = 0; r < rows; r++) {
     const index_t *listed = column + start[r], count = start[r + 1] - start[r];
@@ -36,21 +36,28 @@ void set_sum(int threads, index_t rows, int d, const index_t *start, const index
       out[r * d + j] = sum;
     }
   }
+  return DONE;
 }
 
-/* The rows of each column, in their order. -> turned_start [columns + 1], turned_row [...]; 0 if a column is not there. */
+/* Whether each row has its part of `column`, and all that is listed is there: what the functions here rely on. */
+int check_rows(int threads, index_t rows, index_t entries, index_t columns, const index_t *start, const index_t *column) {
+  (void)threads; /* it waits for memory only */
+  uint64_t wrong = start[0] != 0 || start[rows] != entries;
+  for (index_t r = 0; r < rows; r++) wrong |= start[r] > start[r + 1];
+  for (index_t at = 0; at < entries; at++) wrong |= (uint64_t)column[at] >= (uint64_t)columns; /* negative ones are huge */
+  return wrong ? NOT_THERE : DONE;
+}
+
+/* The rows of each column, in their order. -> turned_start [columns + 1], turned_row [...] */
 int transpose(int threads, index_t rows, index_t columns, const index_t *start, const index_t *column, index_t *turned_start,
               index_t *turned_row) {
-  (void)threads; /* it waits for memory only */
+  (void)threads;
   memset(turned_start, 0, (columns + 1) * sizeof(index_t));
-  for (index_t at = start[0]; at < start[rows]; at++) {
-    if (column[at] < 0 || column[at] >= columns) return 0;
-    turned_start[column[at] + 1]++;
-  }
+  for (index_t at = 0; at < start[rows]; at++) turned_start[column[at] + 1]++;
   for (index_t c = 0; c < columns; c++) turned_start[c + 1] += turned_start[c];
   for (index_t r = 0; r < rows; r++)
     for (index_t at = start[r]; at < start[r + 1]; at++) turned_row[turned_start[column[at]]++] = r;
   memmove(turned_start + 1, turned_start, columns * sizeof(index_t)); /* each has become the next one's */
   turned_start[0] = 0;
-  return 1;
+  return DONE;
 }

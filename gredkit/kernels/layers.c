@@ -57,51 +57,56 @@ index_t layer_kept(const Shape *of) {
 }
 
 /* in [nodes, d], or [sets, d] if layer 0 is given its sums -> h [nodes, d]; each layer has its own `kept`, or all one. */
-void layers_forward(int threads, const Shape *of, uint32_t limit, const uint32_t *seed, const LayerIndex *index, const Sums *sums,
-                    const LayerWeights *weights, const float *in, float *const *kept, float *h) {
+int layers_forward(int threads, const Shape *of, uint32_t limit, const uint32_t *seed, const LayerIndex *index, const Sums *sums,
+                   const LayerWeights *weights, const float *in, float *const *kept, float *h) {
   const int d = (int)of->d, width = (int)of->width, form = (int)of->form;
-  float *sum = sums->start ? uncleared(of->sets * d) : NULL, *z = uncleared(of->sets * d);
-  for (index_t l = 0; l < of->layers; l++) {
+  Memory shared = {0};
+  float *sum = sums->start ? uncleared(&shared, of->sets * d) : NULL, *z = uncleared(&shared, of->sets * d);
+  if (shared.failed) return release(&shared);
+  for (index_t l = 0; l < of->layers && !shared.failed; l++) {
     size_t used;
     const LayerWeights *w = weights + l;
     const Kept to = parts_of(of, kept[of->keep ? l : 0], &used);
     float *out = l + 1 == of->layers ? h : parts_of(of, kept[of->keep ? l + 1 : 0], &used).h;
     if (sum) set_sum(threads, of->sets, d, sums->start, sums->column, l ? to.h : in, sum);
-    set_mlp_forward(threads, of->sets, d, (int)of->m, form, (float)of->eps, sum ? sum : in, &w->mlp, index->node, to.u, to.x,
-                    to.stats, z);
-    hop_matrices_forward(threads, (int)of->n, d, width, &w->recurrence, to.matrices);
-    hop_filter_forward(threads, of->nodes, d, width, index->start, index->set, z, to.matrices, to.y);
-    gate_forward(threads, of->nodes, d, form, limit, (float)of->scale, seed[l], to.y, to.x, of->keep ? index->target : NULL,
-                 padded(d), &w->gate, to.pre, out);
+    if (set_mlp_forward(threads, of->sets, d, (int)of->m, form, (float)of->eps, sum ? sum : in, &w->mlp, index->node, to.u, to.x,
+                        to.stats, z) ||
+        hop_matrices_forward(threads, (int)of->n, d, width, &w->recurrence, to.matrices) ||
+        hop_filter_forward(threads, of->nodes, d, width, index->start, index->set, z, to.matrices, to.y) ||
+        gate_forward(threads, of->nodes, d, form, limit, (float)of->scale, seed[l], to.y, to.x,
+                     of->keep ? index->target : NULL, padded(d), &w->gate, to.pre, out))
+      shared.failed = 1;
   }
-  free(sum), free(z);
+  return release(&shared);
 }
 
 /* `back` are the sums of the transposed matrix: the sets of a node. */
-void layers_backward(int threads, const Shape *of, uint32_t limit, const uint32_t *seed, const LayerIndex *index, const Sums *sums,
-                     const Sums *back, const LayerWeights *weights, const float *in, float *const *kept, const float *into_h,
-                     float *into_in, const LayerGradients *into) {
+int layers_backward(int threads, const Shape *of, uint32_t limit, const uint32_t *seed, const LayerIndex *index, const Sums *sums,
+                    const Sums *back, const LayerWeights *weights, const float *in, float *const *kept, const float *into_h,
+                    float *into_in, const LayerGradients *into) {
   const int d = (int)of->d, width = (int)of->width, form = (int)of->form;
   const index_t nodes = of->nodes, sets = of->sets;
-  float *into_y = uncleared(nodes * d), *into_z = uncleared(sets * d), *into_matrices = uncleared((size_t)width * d * d);
-  float *z = uncleared(sets * d), *sum = sums->start ? uncleared(sets * d) : NULL;
-  float *into_sum = sum ? uncleared(sets * d) : into_in;
-  for (index_t l = of->layers - 1; l >= 0; l--) {
+  Memory shared = {0};
+  float *into_y = uncleared(&shared, nodes * d), *into_z = uncleared(&shared, sets * d);
+  float *into_matrices = uncleared(&shared, (size_t)width * d * d), *z = uncleared(&shared, sets * d);
+  float *sum = sums->start ? uncleared(&shared, sets * d) : NULL, *into_sum = sum ? uncleared(&shared, sets * d) : into_in;
+  for (index_t l = of->layers - 1; l >= 0 && !shared.failed; l--) {
     size_t used;
     const Kept from = parts_of(of, kept[l], &used);
     const LayerWeights *w = weights + l;
     LayerGradients to = into[l];
-    gate_backward(threads, nodes, d, form, limit, (float)of->scale, seed[l], from.y, &w->gate, from.pre, into_h, into_y, &to.gate);
     last_norm(threads, sets, d, &w->mlp, from.x, from.stats, z);
-    hop_filter_backward(threads, nodes, d, width, sets, index->start, index->set, of->cuts, index->cut, z, from.matrices, into_y,
-                        into_z, into_matrices);
-    hop_matrices_backward(threads, (int)of->n, d, width, &w->recurrence, into_matrices, &to.recurrence);
     if (sum) set_sum(threads, sets, d, sums->start, sums->column, l ? from.h : in, sum);
-    set_mlp_backward(threads, sets, d, (int)of->m, form, sum ? sum : in, &w->mlp, from.u, from.x, from.stats, into_z, into_h,
-                     index->node, into_sum, &to.mlp);
-    if (sum) set_sum(threads, nodes, d, back->start, back->column, into_sum, into_in);
+    if (gate_backward(threads, nodes, d, form, limit, (float)of->scale, seed[l], from.y, &w->gate, from.pre, into_h, into_y,
+                      &to.gate) ||
+        hop_filter_backward(threads, nodes, d, width, sets, index->start, index->set, of->cuts, index->cut, z, from.matrices,
+                            into_y, into_z, into_matrices) ||
+        hop_matrices_backward(threads, (int)of->n, d, width, &w->recurrence, into_matrices, &to.recurrence) ||
+        set_mlp_backward(threads, sets, d, (int)of->m, form, sum ? sum : in, &w->mlp, from.u, from.x, from.stats, into_z,
+                         into_h, index->node, into_sum, &to.mlp))
+      shared.failed = 1;
+    else if (sum) set_sum(threads, nodes, d, back->start, back->column, into_sum, into_in);
     into_h = into_in; /* of the layer before */
   }
-  if (sum) free(into_sum);
-  free(into_y), free(into_z), free(into_matrices), free(z), free(sum);
+  return release(&shared);
 }

@@ -7,11 +7,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from gredkit.kernels import steps
+from gredkit.kernels import stack, steps
 from gredkit.kernels.build import library
-from gredkit.kernels.steps import Dropout, Gate, Index, Layers, Weights
-
-GELU = {"none": 0, "tanh": 1}
+from gredkit.kernels.index import Index, Sums
+from gredkit.kernels.shapes import Weights
+from gredkit.kernels.stack import Layers
+from gredkit.kernels.steps import Dropout
 
 
 def can_fuse(*tensors: Tensor) -> bool:
@@ -28,9 +29,9 @@ def has_kernels() -> bool:
     return not torch.compiler.is_compiling() and library() is not None
 
 
-def set_sum(x: Tensor, start: Tensor, columns: Tensor) -> Tensor:
-    """The sum of the listed rows of x, without a gradient. Shape: x [..., d], start [rows + 1] -> [rows, d]"""
-    return steps.set_sum(x.contiguous(), start, columns)
+def set_sum(x: Tensor, sums: Sums) -> Tensor:
+    """The sum of the listed rows of x, without a gradient. Shape: x [columns, d] -> [rows, d]"""
+    return steps.set_sum(x.contiguous(), sums)
 
 
 def set_mlp(a: Tensor, index: Index, weights: Weights, gelu: str, eps: float) -> tuple[Tensor, Tensor]:
@@ -39,7 +40,7 @@ def set_mlp(a: Tensor, index: Index, weights: Weights, gelu: str, eps: float) ->
     `weights` are LN's weight and bias, W1, b1, W2, b2, and the weight and bias of the second norm.
     Shape: a [sets, d] -> z [sets, d], x [nodes, d]
     """
-    return _SetMLP.apply(a, index, GELU[gelu], eps, torch.is_grad_enabled(), *weights)
+    return _SetMLP.apply(a, index, gelu, eps, torch.is_grad_enabled(), *weights)
 
 
 def hop_filter(z: Tensor, matrices: Tensor, index: Index) -> Tensor:
@@ -69,7 +70,7 @@ def gate(y: Tensor, x: Tensor, weights: Weights, gelu: str, dropout: float) -> T
     `weights` are weight and bias of value and gate, or of the gate alone: then value(t) = t.
     Shape: y [nodes, d], x [nodes, d] -> [nodes, d]
     """
-    return _Gate.apply(y, x, Gate.of(GELU[gelu], dropout), torch.is_grad_enabled(), *weights)
+    return _Gate.apply(y, x, gelu, Dropout.of(dropout), torch.is_grad_enabled(), *weights)
 
 
 class LayerWeights(NamedTuple):
@@ -93,8 +94,8 @@ class LayerWeights(NamedTuple):
 class Matrix(Protocol):
     """Which rows are added up, and its transpose."""
 
-    start: Tensor
-    columns: Tensor
+    @property
+    def sums(self) -> Sums: ...
 
     @property
     def transposed(self) -> "Matrix": ...
@@ -109,21 +110,16 @@ def layers(
 
     Shape: x [nodes, d], or [sets, d] -> [nodes, d]
     """
-    first = weights[0]
-    of = Layers(
-        len(weights), len(index.targets), len(index.node), len(index.cuts) - 1, x.shape[1], len(first.mlp[2]),
-        len(first.recurrence[0]), width, GELU[gelu], torch.is_grad_enabled(), eps, 1 / (1 - dropout),
-    )  # fmt: skip
-    drop = Dropout.of(len(weights), dropout)
-    return _Layers.apply(x, index, sets, of, drop, *(one for layer in weights for one in layer.all))
+    of = Layers(width, gelu, eps, Dropout.of(dropout, len(weights)))
+    return _Layers.apply(x, index, sets, of, torch.is_grad_enabled(), *(one for layer in weights for one in layer.all))
 
 
 class _SetMLP(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, a: Tensor, index: Index, gelu: int, eps: float, keep: bool, *weights: Tensor) -> Any:
+    def forward(ctx: Any, a: Tensor, index: Index, gelu: str, eps: float, keep: bool, *weights: Tensor) -> Any:
         a, weights = a.contiguous(), _contiguous(weights)
         z, x, *kept = steps.set_mlp(a, index, weights, gelu, eps, keep)
-        ctx.gelu, ctx.node = gelu, index.node
+        ctx.gelu, ctx.index = gelu, index
         ctx.save_for_backward(a, x, *kept, *weights)
         at_targets = x.index_select(0, index.targets) if keep else x
         return z, at_targets[:, : a.shape[1]].contiguous()
@@ -134,7 +130,7 @@ class _SetMLP(torch.autograd.Function):
         a, x, stats, u, *weights = ctx.saved_tensors
         into = _like(weights)
         into_a = steps.set_mlp_backward(
-            ctx.gelu, a, weights, (x, stats, u), ctx.node, into_z.contiguous(), into_x.contiguous(), into
+            ctx.gelu, a, weights, (x, stats, u), ctx.index, into_z.contiguous(), into_x.contiguous(), into
         )
         return into_a, None, None, None, None, *into
 
@@ -189,10 +185,10 @@ class _HopMatrices(torch.autograd.Function):
 
 class _Gate(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, y: Tensor, x: Tensor, settings: Gate, keep: bool, *weights: Tensor) -> Tensor:
+    def forward(ctx: Any, y: Tensor, x: Tensor, gelu: str, dropout: Dropout, keep: bool, *weights: Tensor) -> Tensor:
         y, weights = y.contiguous(), _contiguous(weights)
-        h, pre = steps.gate(settings, y, x.contiguous(), weights, keep)
-        ctx.settings = settings
+        h, pre = steps.gate(y, x.contiguous(), weights, gelu, dropout, keep)
+        ctx.gelu, ctx.dropout = gelu, dropout
         ctx.save_for_backward(y, pre, *weights)
         return h
 
@@ -201,24 +197,19 @@ class _Gate(torch.autograd.Function):
     def backward(ctx: Any, into_h: Tensor) -> Any:
         y, pre, *weights = ctx.saved_tensors
         into, into_h = _like(weights), into_h.contiguous()
-        into_y = steps.gate_backward(ctx.settings, y, pre, weights, into_h, into)
-        return into_y, into_h, None, None, *into
+        into_y = steps.gate_backward(y, weights, ctx.gelu, ctx.dropout, pre, into_h, into)
+        return into_y, into_h, None, None, None, *into
 
 
 class _Layers(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        x: Tensor,
-        index: Index,
-        sets: Matrix | None,
-        of: steps.Layers,
-        dropout: steps.Dropout,
-        *weights: Tensor,
+        ctx: Any, x: Tensor, index: Index, sets: Matrix | None, of: Layers, keep: bool, *weights: Tensor
     ) -> Tensor:
         x, weights = x.contiguous(), _contiguous(weights)
-        h, kept = steps.layers(of, dropout, index, _sums(sets), weights, x)
-        ctx.of, ctx.dropout, ctx.index, ctx.sets, ctx.count = of, dropout, index, sets, len(weights)
+        sums = None if sets is None else sets.sums
+        h, kept = stack.layers(of, index, sums, _by_layer(weights, of), x, keep)
+        ctx.of, ctx.index, ctx.sets, ctx.count = of, index, sets, len(weights)
         ctx.save_for_backward(*weights, x, *kept)
         return h
 
@@ -228,15 +219,17 @@ class _Layers(torch.autograd.Function):
         saved = ctx.saved_tensors
         weights, (x, *kept) = saved[: ctx.count], saved[ctx.count :]
         into = _like(weights)
-        sums, back = _sums(ctx.sets), _sums(ctx.sets.transposed if ctx.sets is not None else None)
-        into_x = steps.layers_backward(
-            ctx.of, ctx.dropout, ctx.index, sums, back, weights, x, kept, into_h.contiguous(), into
-        )
+        sums, back = (None, None) if ctx.sets is None else (ctx.sets.sums, ctx.sets.transposed.sums)
+        into_x = stack.layers_backward(
+            ctx.of, ctx.index, sums, back, _by_layer(weights, ctx.of), x, kept, into_h.contiguous(),
+            _by_layer(into, ctx.of),
+        )  # fmt: skip
         return into_x, None, None, None, None, *into
 
 
-def _sums(matrix: Matrix | None) -> steps.Sums | None:
-    return None if matrix is None else steps.Sums(matrix.start, matrix.columns)
+def _by_layer(weights: Weights, of: Layers) -> list[Weights]:
+    each = len(weights) // max(len(of.dropout.seeds), 1)
+    return [weights[i : i + each] for i in range(0, len(weights), each)] if each else []
 
 
 def _contiguous(weights: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -2,32 +2,37 @@
 #include "common.h"
 
 /* The set at hop 0 of each node, the node of each such set (else -1), and where nodes can be cut apart: no set is on both
- * sides but the last, the empty one, and a part has `apart` nodes or more. Returns the number of parts, or 0 if a
- * sequence is empty or lists a set that is not there. -> target [nodes], node [sets], cut [parts + 1] */
-index_t arrange(int threads, index_t nodes, index_t sets, index_t apart, const index_t *start, const index_t *set, index_t *target,
-                index_t *node, index_t *cut) {
+ * sides but the last, the empty one, and a part has `apart` nodes or more. A sequence that is empty or lists a set that is
+ * not there, and two nodes with the same set at hop 0, are found before anything relies on them.
+ * start and set as `check_rows` wants them -> target [nodes], node [sets], cut [parts + 1], and in `counts` the number of
+ * parts and the length of the longest sequence */
+int arrange(int threads, index_t nodes, index_t sets, index_t apart, const index_t *start, const index_t *set, index_t *target,
+            index_t *node, index_t *cut, index_t *counts) {
   (void)threads; /* it waits for memory only */
-  index_t *lowest = malloc((nodes + 1) * sizeof(index_t)), highest = -1, parts = 0; /* lowest: from a node on */
-  if (!lowest) abort();
-  memset(node, -1, sets * sizeof(index_t));
+  Memory memory = {0};
+  index_t *lowest = (index_t *)uncleared(&memory, (nodes + 1) * sizeof(index_t) / sizeof(float)); /* from a node on */
+  index_t highest = -1, parts = 0, longest = 0;
+  if (memory.failed) return release(&memory);
+  for (index_t s = 0; s < sets; s++) node[s] = -1;
   lowest[nodes] = sets;
   cut[0] = 0;
   for (index_t v = nodes - 1; v >= 0; v--) {
     lowest[v] = lowest[v + 1];
-    if (start[v] >= start[v + 1]) return free(lowest), 0;
-    for (index_t at = start[v]; at < start[v + 1]; at++) {
-      if (set[at] < 0 || set[at] >= sets) return free(lowest), 0;
+    longest = start[v + 1] - start[v] > longest ? start[v + 1] - start[v] : longest;
+    for (index_t at = start[v]; at < start[v + 1]; at++)
       if (set[at] != sets - 1) lowest[v] = smaller(lowest[v], set[at]);
-    }
   }
   for (index_t v = 0; v < nodes; v++) {
+    if (start[v] == start[v + 1]) return release(&memory), NOT_THERE;
     if (v - cut[parts] >= apart && highest < lowest[v]) cut[++parts] = v;
     for (index_t at = start[v]; at < start[v + 1]; at++)
       if (set[at] != sets - 1 && set[at] > highest) highest = set[at];
     target[v] = set[start[v]];
+    if (node[target[v]] >= 0) return release(&memory), NOT_ALONE;
     node[target[v]] = v;
   }
-  free(lowest);
   cut[++parts] = nodes;
-  return parts;
+  counts[0] = parts;
+  counts[1] = longest;
+  return release(&memory);
 }

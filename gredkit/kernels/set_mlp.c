@@ -81,19 +81,24 @@ static inline void norm_backward(const float *const *x, int d, const float *cons
 
 /* u [rows, padded m], x [rows, padded d] and stats [rows, 4] are kept for the backward pass. Without one u and stats are
  * NULL, and x [nodes, padded d] receives only the rows that `node` gives a place, which is not -1. */
-void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights,
-                     const index_t *node, float *u, float *x, float *stats, float *z) {
+int set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights,
+                    const index_t *node, float *u, float *x, float *stats, float *z) {
   const int p = padded(d), q = padded(m);
-  float *up = scratch((size_t)d * q), *down = scratch((size_t)m * p);
+  Memory shared = {0};
+  float *up = scratch(&shared, (size_t)d * q), *down = scratch(&shared, (size_t)m * p);
+  if (shared.failed) return release(&shared);
   copy_padded(weights->up, m, d, 1, up);
   copy_padded(weights->down, d, m, 1, down);
 #pragma omp parallel num_threads(threads)
   {
-    float *ln = scratch((size_t)TILE * p), *g = scratch((size_t)TILE * q), *out = scratch((size_t)TILE * (p > q ? p : q));
-    float *unread = scratch((size_t)MR * p), no_stats[4], *stat[MR], *to[MR];
+    Memory mine = {0};
+    float *ln = scratch(&mine, (size_t)TILE * p), *g = scratch(&mine, (size_t)TILE * q);
+    float *out = scratch(&mine, (size_t)TILE * (p > q ? p : q)), *unread = scratch(&mine, (size_t)MR * p);
+    float no_stats[4], *stat[MR], *to[MR];
     const float *row[TILE], *from[MR];
 #pragma omp for schedule(dynamic)
     for (index_t begin = 0; begin < rows; begin += TILE) {
+      if (mine.failed) continue;
       const int count = (int)smaller(TILE, rows - begin);
       for (int i = 0; i < count; i += MR) {
         for (int k = 0; k < MR; k++) { /* the last row again where there is none */
@@ -129,9 +134,9 @@ void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float ep
         norm(from, d, eps, weights->last_w, weights->last_b, stat, to);
       }
     }
-    free(ln), free(g), free(out), free(unread);
+    release_into(&mine, &shared);
   }
-  free(up), free(down);
+  return release(&shared);
 }
 
 /* z again, from what is kept. */
@@ -146,25 +151,28 @@ void last_norm(int threads, index_t rows, int d, const SetWeights *weights, cons
 }
 
 /* `node` says which row of into_x0 (a gradient of x at some rows) belongs to a row, -1 for none. */
-void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights,
-                      const float *u, const float *x, const float *stats, const float *into_z, const float *into_x0, const index_t *node,
-                      float *into_a, SetGradients *into) {
+int set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights,
+                     const float *u, const float *x, const float *stats, const float *into_z, const float *into_x0, const index_t *node,
+                     float *into_a, SetGradients *into) {
   const int p = padded(d), q = padded(m);
-  float *up = scratch((size_t)m * p), *down = scratch((size_t)d * q);
-  copy_padded(weights->up, m, d, 0, up);
-  copy_padded(weights->down, d, m, 0, down);
   const size_t at_up = 0, at_down = (size_t)padded(m) * p, at_rest = at_down + (size_t)padded(d) * q;
   const size_t share = at_rest + 5 * p + q;
-  float *shares = scratch(share * threads);
+  Memory shared = {0};
+  float *up = scratch(&shared, (size_t)m * p), *down = scratch(&shared, (size_t)d * q), *shares = scratch(&shared, share * threads);
+  if (shared.failed) return release(&shared);
+  copy_padded(weights->up, m, d, 0, up);
+  copy_padded(weights->down, d, m, 0, down);
 #pragma omp parallel num_threads(threads)
   {
-    float *mine = shares + share * omp_get_thread_num(), *rest = mine + at_rest;
-    float *dx = scratch((size_t)TILE * p), *ln = scratch((size_t)TILE * p), *dln = scratch((size_t)TILE * p);
-    float *g = scratch((size_t)TILE * q), *slope = scratch((size_t)TILE * q), *du = scratch((size_t)TILE * q), *zero = scratch(p);
-    float *unread = scratch(p), *to[MR];
+    Memory mine = {0};
+    float *sums = shares + share * omp_get_thread_num(), *rest = sums + at_rest;
+    float *dx = scratch(&mine, (size_t)TILE * p), *ln = scratch(&mine, (size_t)TILE * p), *dln = scratch(&mine, (size_t)TILE * p);
+    float *g = scratch(&mine, (size_t)TILE * q), *slope = scratch(&mine, (size_t)TILE * q), *du = scratch(&mine, (size_t)TILE * q);
+    float *zero = scratch(&mine, p), *unread = scratch(&mine, p), *to[MR];
     const float *row[TILE], *from[MR], *stat[MR], *into_out[MR], *base[MR];
 #pragma omp for schedule(static)
     for (index_t begin = 0; begin < rows; begin += TILE) {
+      if (mine.failed) continue;
       const int count = (int)smaller(TILE, rows - begin);
       for (int i = 0; i < count; i += MR) {
         for (int k = 0; k < MR; k++) { /* where there is no row, one without a gradient */
@@ -190,7 +198,7 @@ void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const f
         }
       }
       pointers(row, dx, count, p);
-      outer_sum(row, d, g, q, q, count, mine + at_down, q);
+      outer_sum(row, d, g, q, q, count, sums + at_down, q);
       rows_times(row, count, d, down, q, q, du, q, 0);
       for (int i = 0; i < count; i++)
 #pragma omp simd
@@ -199,7 +207,7 @@ void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const f
           rest[5 * p + j] += du[i * q + j];
         }
       pointers(row, du, count, q);
-      outer_sum(row, m, ln, p, p, count, mine + at_up, p);
+      outer_sum(row, m, ln, p, p, count, sums + at_up, p);
       rows_times(row, count, m, up, p, p, dln, p, 0);
       for (int i = 0; i < count; i += MR) {
         for (int k = 0; k < MR; k++) {
@@ -214,7 +222,7 @@ void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const f
         norm_backward(from, d, stat, weights->norm_w, into_out, base, to, rest + 3 * p, rest + 4 * p);
       }
     }
-    free(dx), free(ln), free(dln), free(g), free(slope), free(du), free(zero), free(unread);
+    release_into(&mine, &shared);
   }
   add_shares(into->up, shares + at_up, share, threads, m, d);
   add_shares(into->down, shares + at_down, share, threads, d, m);
@@ -224,8 +232,6 @@ void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const f
   add_shares(into->norm_w, shares + at_rest + 3 * p, share, threads, 1, d);
   add_shares(into->norm_b, shares + at_rest + 4 * p, share, threads, 1, d);
   add_shares(into->up_b, shares + at_rest + 5 * p, share, threads, 1, m);
-  free(shares);
-  free(up);
-  free(down);
+  return release(&shared);
 }
 

@@ -23,23 +23,23 @@ typedef struct {
   float *value, *value_b, *gate, *gate_b;
 } GateGradients;
 
-void set_sum(int threads, index_t rows, int d, const index_t *start, const index_t *column, const float *x, float *out);
-void set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights,
-                     const index_t *node, float *u, float *x, float *stats, float *z);
-void set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights, const float *u,
-                      const float *x, const float *stats, const float *into_z, const float *into_x0, const index_t *node,
-                      float *into_a, SetGradients *into);
+int set_sum(int threads, index_t rows, int d, const index_t *start, const index_t *column, const float *x, float *out);
+int set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights,
+                    const index_t *node, float *u, float *x, float *stats, float *z);
+int set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights, const float *u,
+                     const float *x, const float *stats, const float *into_z, const float *into_x0, const index_t *node,
+                     float *into_a, SetGradients *into);
 void last_norm(int threads, index_t rows, int d, const SetWeights *weights, const float *x, const float *stats, float *z);
-void hop_matrices_forward(int threads, int n, int d, int width, const Recurrence *of, float *matrices);
-void hop_matrices_backward(int threads, int n, int d, int width, const Recurrence *of, const float *into_matrices,
-                           RecurrenceGradients *into);
-void hop_filter_forward(int threads, index_t n, int d, int width, const index_t *start, const index_t *set, const float *z,
-                        const float *matrices, float *y);
-void hop_filter_backward(int threads, index_t n, int d, int width, index_t sets, const index_t *start, const index_t *set,
-                         index_t cuts, const index_t *cut, const float *z, const float *matrices, const float *into_y,
-                         float *into_z, float *into_matrices);
-void gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
-                  const float *x0, const index_t *at, int ld, const GateWeights *weights, float *pre, float *h);
-void gate_backward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
-                   const GateWeights *weights, const float *pre, const float *into_h, float *into_y,
-                   GateGradients *into);
+int hop_matrices_forward(int threads, int n, int d, int width, const Recurrence *of, float *matrices);
+int hop_matrices_backward(int threads, int n, int d, int width, const Recurrence *of, const float *into_matrices,
+                          RecurrenceGradients *into);
+int hop_filter_forward(int threads, index_t n, int d, int width, const index_t *start, const index_t *set, const float *z,
+                       const float *matrices, float *y);
+int hop_filter_backward(int threads, index_t n, int d, int width, index_t sets, const index_t *start, const index_t *set,
+                        index_t cuts, const index_t *cut, const float *z, const float *matrices, const float *into_y,
+                        float *into_z, float *into_matrices);
+int gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
+                 const float *x0, const index_t *at, int ld, const GateWeights *weights, float *pre, float *h);
+int gate_backward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y,
+                  const GateWeights *weights, const float *pre, const float *into_h, float *into_y,
+                  GateGradients *into);

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gredkit.errors import UserError
-from gredkit.kernels.steps import Index
+from gredkit.kernels.index import Index
 from gredkit.nn.incidence import Incidence, starts
 
 
@@ -128,7 +128,7 @@ class HopIndex:
     @cached_property
     def index(self) -> Index:
         """The sequences as the kernels read them; on a CPU."""
-        return Index.of(self.seq_start, self.seq_set, self.num_sets + 1)
+        return Index(self.seq_start, self.seq_set, self.num_sets + 1)
 
     @cached_property
     def packed(self) -> Packed:

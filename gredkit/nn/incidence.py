@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from gredkit.kernels.index import Sums
 from gredkit.kernels.ops import can_fuse, has_kernels, set_sum
-from gredkit.kernels.steps import transpose
 
 
 def starts(sizes: Tensor) -> Tensor:
@@ -67,10 +67,18 @@ class Incidence:
     def transposed(self) -> Incidence:
         # No link back: two matrices that hold each other would outlive their batch.
         if self.columns.is_cpu and has_kernels():
-            return Incidence(*transpose(self.start, self.columns, self.num_columns), self.num_rows)
+            turned = self.sums.transposed()
+            matrix = Incidence(turned.start, turned.columns, self.num_rows)
+            matrix.__dict__["sums"] = turned
+            return matrix
         order = self.columns.argsort(stable=True)
         counts = self.columns.new_zeros(self.num_columns).index_add_(0, self.columns, torch.ones_like(self.columns))
         return Incidence(starts(counts), self.entry_row[order], self.num_rows)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """The same as kernels read it, checked; on a CPU."""
+        return Sums(self.start, self.columns, self.num_columns)
 
     def sum(self, x: Tensor) -> Tensor:
         """Sum the listed rows of x; nothing listed sums to zero. Shape: [columns, d] -> [rows, d]"""
@@ -80,7 +88,7 @@ class Incidence:
         if self.single:
             return x.index_select(0, self.columns)
         if can_fuse(x) and x.dim() == 2 and len(x) == self.num_columns:
-            return set_sum(x, self.start, self.columns)
+            return set_sum(x, self.sums)
         return F.embedding_bag(self.columns, x, self.start, mode="sum", include_last_offset=True)
 
 
