@@ -19,6 +19,7 @@ STATUS = {  # what functions return, as in common.h
     3: (IndexError, "two nodes have the same set at hop 0, which is each node's own"),
 }
 
+CALLED: set[str] = set()  # the functions that ran in this process
 _threads = threading.local()  # how many each thread of Python has had
 
 
@@ -32,6 +33,7 @@ def call(name: str, *arguments: Any) -> None:
         _check(found.start_threads(threads))
         _threads.count = threads
     _check(getattr(found, name)(threads, *map(_as_c, arguments)))
+    CALLED.add(name)
 
 
 def _check(status: int) -> None:

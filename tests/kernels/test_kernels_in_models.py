@@ -12,7 +12,8 @@ from torch_geometric.data import Batch, Data
 
 from gredkit import GRED, GraphSpec, add_hops
 from gredkit.bench import graphs
-from gredkit.kernels import ops, steps
+from gredkit.kernels import ops
+from gredkit.kernels.call import CALLED
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.hop_index import HopIndex
 from gredkit.registry import AGGREGATORS, ENCODERS
@@ -91,20 +92,14 @@ def test_auto_takes_the_recurrence_where_sets_are_shared_and_the_matrices_elsewh
 
 
 @pytest.mark.parametrize(("dtype", "precision"), [(torch.float64, None), (torch.float32, torch.bfloat16)])
-def test_other_precisions_do_without(dtype, precision, monkeypatch):
-    called, call = set(), steps._call
-
-    def noted(name, *arguments):
-        called.add(name)
-        return call(name, *arguments)
-
-    monkeypatch.setattr(steps, "_call", noted)
+def test_other_precisions_do_without(dtype, precision):
+    CALLED.clear()
     model = built().to(dtype)
     with torch.autocast("cpu", precision, enabled=precision is not None):
         out = model(batch_of(3))
     out.sum().backward()
     assert out.isfinite().all()
-    assert called == {"transpose"}  # of whole numbers
+    assert {"check_rows", "transpose"} == CALLED  # of whole numbers
 
 
 def test_a_part_of_the_wrong_shape_is_an_error_and_reads_no_foreign_memory():
