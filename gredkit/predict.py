@@ -15,6 +15,7 @@ from gredkit.data.unlabelled import NewGraphs, from_folder, from_smiles
 from gredkit.errors import UserError, command
 from gredkit.registry import DATASETS
 from gredkit.saved import SavedModel, load, load_folder
+from gredkit.writing import CannotWrite, writing
 
 FORMATS = (".csv", ".parquet")
 
@@ -102,7 +103,10 @@ def _write(frame: pd.DataFrame, out: Path | None) -> None:
         sys.stdout.write(frame.to_csv(index=False))
         return
     try:
-        frame.to_csv(out, index=False) if out.suffix == ".csv" else frame.to_parquet(out, index=False)
+        with writing(out.parent):
+            frame.to_csv(out, index=False) if out.suffix == ".csv" else frame.to_parquet(out, index=False)
+    except CannotWrite:
+        raise
     except (OSError, ValueError) as error:
         raise UserError(f"cannot write {out}: {error}") from None
 

@@ -45,8 +45,8 @@ def main() -> None:
     said = shlex.join(["python", "-m", "gredkit.run", *map(shown, sys.argv[1:])])
     options = Options(said, arguments.jobs, arguments.tracking_uri, arguments.work, arguments.retry, arguments.launcher)
     ended = run_study(source, options, console())
-    summarise(ended, options, None if arguments.no_report else arguments.reports, console())
-    sys.exit(ended.exit_code)
+    is_written = summarise(ended, options, None if arguments.no_report else arguments.reports, console())
+    sys.exit(ended.exit_code if is_written else ended.exit_code or 1)
 
 
 if __name__ == "__main__":

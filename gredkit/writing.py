@@ -1,11 +1,13 @@
 """Writing to a disk that may be full or closed to us: every place that writes says which folder it means."""
 
 import errno
+import io
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -14,8 +16,10 @@ from gredkit.errors import UserError
 FULL = (errno.ENOSPC, errno.EDQUOT)
 CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG)
 BROKEN = (errno.EFBIG, errno.EIO, errno.ENODEV, errno.ESTALE)
+DISK = (*FULL, *BROKEN, errno.EROFS)  # never about a single file
 SAID_BY_SQLITE = {"database or disk is full": errno.ENOSPC, "disk I/O error": errno.EIO}
 AGAIN = "then run the same command again"
+LIMIT = "raise the limit of the size of files (ulimit -f)"
 
 
 class CannotWrite(UserError):
@@ -26,7 +30,8 @@ class CannotWrite(UserError):
         if number in FULL:
             sentence = f"the disk of {folder} is full: free some space"
         else:
-            sentence = f"nothing can be written to {folder} ({said or os.strerror(number)}): {advice or 'mend this'}"
+            advice = LIMIT if number == errno.EFBIG else advice or "mend this"
+            sentence = f"nothing can be written to {folder} ({said or os.strerror(number)}): {advice}"
         super().__init__(f"{sentence}, {AGAIN}")
 
 
@@ -45,7 +50,7 @@ def refused_by_disk(error: BaseException) -> int | None:
     """The number of the system's error behind what another library raised, if it is one about writing."""
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, OSError) and seen.errno in (*FULL, *BROKEN, errno.EROFS, errno.EACCES):
+        if isinstance(seen, OSError) and seen.errno in (*DISK, errno.EACCES):
             return seen.errno
         seen = seen.__cause__ or seen.__context__
     return next((number for said, number in SAID_BY_SQLITE.items() if said in str(error)), None)
@@ -61,6 +66,14 @@ def check_writable(folder: Path, advice: str = "") -> None:
                 FileLock(Path(tried, "lock")).acquire(timeout=0).release()
             except (NotImplementedError, Timeout):
                 raise CannotWrite(folder, errno.ENOLCK, "its disk has no locks", advice) from None
+
+
+def write_figure(figure: Any, path: Path, **options: Any) -> None:
+    """Draw in memory, then write: matplotlib stumbles over a full disk with an error that says nothing."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix.removeprefix(".") or None, **options)
+    with writing(path.parent):
+        path.write_bytes(drawn.getvalue())
 
 
 def _is_elsewhere(error: OSError, folder: Path) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gredkit.ablation.trial import Trial
+from gredkit.writing import writing
 
 Event = dict[str, Any]
 
@@ -31,7 +32,8 @@ class TrialFolder:
 
     def create(self, trial: Trial) -> None:
         """Make the folder, or take the one that an earlier invocation left."""
-        self.artifacts.mkdir(parents=True, exist_ok=True)
+        with writing(self.path):
+            self.artifacts.mkdir(parents=True, exist_ok=True)
         write_json(self._trial, trial.to_dict())
 
     def trial(self) -> Trial:
@@ -40,7 +42,7 @@ class TrialFolder:
     def append(self, event: str, **values: Any) -> None:
         """Add an event, with its time in milliseconds."""
         line = json.dumps({"event": event, "time": time.time_ns() // 1_000_000, **values})
-        with self._events.open("ab+") as file:
+        with writing(self.path), self._events.open("ab+") as file:
             _drop_half_a_line(file)
             file.write(f"{line}\n".encode())
             file.flush()
@@ -94,5 +96,6 @@ def _drop_half_a_line(file: BinaryIO) -> None:
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
     """In one step, so that a reader sees the old file or the new one."""
     unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_text(json.dumps(values, indent=1))
-    os.replace(unfinished, path)
+    with writing(path.parent):
+        unfinished.write_text(json.dumps(values, indent=1))
+        os.replace(unfinished, path)

@@ -8,9 +8,11 @@ from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.sending import send_anew
 from gredkit.ablation.tracking import Tracker
 from gredkit.errors import cause
-from gredkit.store import StoreError
+from gredkit.store import FullStore, StoreError
+from gredkit.writing import CannotWrite
 
 EVERY = 1.0  # seconds
+FULL = 3.0  # seconds in which a full disk may have got room again
 
 
 class Forwarder:
@@ -27,6 +29,7 @@ class Forwarder:
         self._refused: set[str] = set()
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._silent_since: float | None = None
+        self._is_full = False
         self._thread = threading.Thread(target=self._run, name="mlflow", daemon=True)
         self._thread.start()
 
@@ -48,11 +51,12 @@ class Forwarder:
 
     def flush(self, patience: float) -> int:
         """Send what has ended; how many trials MLflow does not know all of after so many seconds."""
-        until = time.monotonic() + patience
+        began = time.monotonic()
         while True:
             with self._lock:
                 left = len(self._ended | self._refused)
-            if left == len(self._refused) or time.monotonic() > until:
+            waited = time.monotonic() - began
+            if left == len(self._refused) or waited > (min(patience, FULL) if self._is_full else patience):
                 return left
             time.sleep(0.05)
 
@@ -76,11 +80,14 @@ class Forwarder:
             self._tracker.beat()
             for name, folder in folders.items():
                 self._send(folder, name in ended)
-        except (StoreError, OSError) as error:
+        except (StoreError, CannotWrite, OSError) as error:
+            self._is_full = isinstance(error, FullStore | CannotWrite)
             if self._silent_since is None:
                 self._silent_since = time.monotonic()
-                self._say(f"MLflow does not answer ({cause(error)}); training goes on, and it is told later")
+                said = f"{error}" if self._is_full else f"MLflow does not answer ({cause(error)})"
+                self._say(f"{said}; training goes on, and MLflow is told later")
             return
+        self._is_full = False
         if self._silent_since is not None:
             self._say(f"MLflow answers again after {time.monotonic() - self._silent_since:.0f} s")
             self._silent_since = None

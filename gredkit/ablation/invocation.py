@@ -21,6 +21,7 @@ from gredkit.ablation.tracking import Tracker
 from gredkit.errors import UserError
 from gredkit.registry import LAUNCHERS
 from gredkit.store import StoreError
+from gredkit.writing import check_writable
 
 PATIENCE = 60.0  # seconds for MLflow to take the rest
 
@@ -102,16 +103,14 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
 
 def _alone(work: Path, study: str) -> FileLock:
     """Two invocations that write to the same folders would disturb each other."""
+    check_writable(work, "choose another folder with --work")
     lock = FileLock(work / f"{study}.lock")
     try:
-        work.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
         raise UserError(
             f"the study {study!r} is running here already: wait for it, or give this one another --work folder"
         ) from None
-    except OSError as error:
-        raise UserError(f"nothing can be written to {work}: {error.strerror or error}") from None
     return lock
 
 

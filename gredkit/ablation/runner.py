@@ -14,6 +14,7 @@ from gredkit.ablation.screen import Screen
 from gredkit.ablation.tracking import Tracker
 from gredkit.ablation.trial import Trial
 from gredkit.store import StoreError
+from gredkit.writing import CannotWrite
 
 TICK = 0.25  # seconds between two looks at the trials
 RETRIED = ("failed", "diverged")
@@ -75,8 +76,8 @@ class Runner:
             pass  # it does not answer now; if both train it, both find the same
         try:
             folder.create(one.trial)
-        except OSError as error:
-            one.end("interrupted", f"nothing can be written to {folder.path}: {error.strerror or error}")
+        except CannotWrite as error:
+            one.end("interrupted", str(error))
             return None
         one.start(folder)
         self._forwarder.watch(folder)
@@ -86,7 +87,7 @@ class Runner:
         folder = self.folder_of(one.trial)
         if state in ("died", "killed"):  # it could not say so itself
             state = "interrupted" if state == "killed" or self._interrupts else "failed"
-            with suppress(OSError):  # a full disk; the next invocation finds it open, and interrupted
+            with suppress(CannotWrite):  # a full disk; the next invocation finds it open, and interrupted
                 folder.append("ended", state=state, message=message)
         one.end(state, message)
         if state == "elsewhere":

@@ -15,8 +15,11 @@ from gredkit.reports.write import write_report
 from gredkit.store import open_command
 
 
-def summarise(ended: Ended, options: Options, reports: Path | None, console: Console) -> None:
-    """The report if there is a folder for it, what went wrong, and the commands that go on from here."""
+def summarise(ended: Ended, options: Options, reports: Path | None, console: Console) -> bool:
+    """The report if there is a folder for it, what went wrong, and the commands that go on from here.
+
+    Whether there is a report, or none was asked for.
+    """
     tracker = ended.tracker
     again = f"python -m gredkit.report --study {shlex.quote(tracker.study)}"
     if options.tracking_uri:
@@ -25,6 +28,7 @@ def summarise(ended: Ended, options: Options, reports: Path | None, console: Con
     def say(said: str) -> None:
         console.print(said, highlight=False, markup=False, soft_wrap=True)
 
+    is_written = False
     try:
         if reports is None:
             say(f"report: none was asked for; {again} writes it")
@@ -33,9 +37,10 @@ def summarise(ended: Ended, options: Options, reports: Path | None, console: Con
             written = write_report(study, reports / tracker.study)
             show(study, console)
             say(f"report: {written[-1]}")
+        is_written = True
     except UserError as error:
-        say(f"there is no report: {error}")
-    except Exception as error:  # whoever wrote the report: the trials are safe, and the exit code speaks of them
+        say(f"there is no report: {error}; the trials are safe")
+    except Exception as error:  # whoever wrote the report: the trials are safe
         say(f"there is no report: {type(error).__name__}: {cause(error)}; the trials are safe, and {again} tries again")
     for one in ended.trials:
         if one.state in ("failed", "diverged"):
@@ -45,3 +50,4 @@ def summarise(ended: Ended, options: Options, reports: Path | None, console: Con
     if ended.interrupted or any(one.state == "interrupted" for one in ended.trials):
         say(f"go on with: {options.command}")
     say(f"MLflow: {open_command(tracker.uri)}")
+    return is_written

@@ -16,11 +16,13 @@ from gredkit.composition import Composition
 from gredkit.data.diameter import diameters
 from gredkit.data.hops import check_K
 from gredkit.data.objectives import Objective
+from gredkit.data.root import data_root
 from gredkit.data.task import SPLITS, GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.nn.models.gred import count_parameters
 from gredkit.registry import DATASETS
 from gredkit.training.recipe import Recipe
+from gredkit.writing import writing
 
 COMPUTES = ("gredkit.training.fit", "gredkit.data.cache")  # beside the model itself
 SAMPLE = 256  # graphs that are kept of a dataset, to estimate times
@@ -105,7 +107,8 @@ class About:
 
 def load_task() -> Task:
     """The dataset of the trial that gin describes."""
-    return config.configured(DATASETS, config.read("trial").dataset)()
+    with writing(data_root()):  # what is downloaded, and what is made of it
+        return config.configured(DATASETS, config.read("trial").dataset)()
 
 
 def about_data() -> About:

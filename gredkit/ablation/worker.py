@@ -1,6 +1,5 @@
 """Trains one trial, in a process of its own. It writes to the trial's folder and never speaks to MLflow."""
 
-import errno
 import os
 import traceback
 from collections.abc import Callable
@@ -19,25 +18,26 @@ from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.private import portable
 from gredkit.registry import DATASETS
 from gredkit.saved import SavedModel, save
-from gredkit.training.checkpoint import CannotWrite
 from gredkit.training.fit import Diverged, EpochReport, Interrupted, Result, fit
 from gredkit.training.seeds import seed_all
+from gredkit.writing import DISK, CannotWrite, writing
 
-DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 WAIT = 10.0  # seconds for a process of an invocation that was killed to notice it
 
 
 def attempt(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, str]:
     """Train the trial of a folder: the state in which it ended, and a sentence about it."""
     try:
-        with FileLock(folder.lock, timeout=WAIT):
+        with writing(folder.path), FileLock(folder.lock, timeout=WAIT):
             state, message = _trained(folder, should_stop)
             folder.append("ended", state=state, message=message)
             return state, message
     except Timeout:
         return "elsewhere", "another process is training it"
-    except OSError as error:  # the disk is full, or gone
-        return "interrupted", f"nothing can be written to {folder.path}: {error.strerror or error}"
+    except CannotWrite as error:  # the disk is full, or gone; once it is not, the trial goes on
+        return "interrupted", str(error)
+    except OSError as error:
+        return "interrupted", f"{type(error).__name__}: {error}"
 
 
 def _trained(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, str]:

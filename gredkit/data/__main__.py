@@ -14,6 +14,7 @@ from gredkit.data.draw import draw
 from gredkit.data.task import Task
 from gredkit.errors import UserError, command
 from gredkit.registry import DATASETS, POSITIONAL
+from gredkit.writing import CannotWrite, write_figure
 
 
 def dataset(arguments: argparse.Namespace) -> Task:
@@ -53,7 +54,9 @@ def draw_dataset(arguments: argparse.Namespace) -> None:
     title = f"{arguments.name}, graph {arguments.index}: {graph.num_nodes} nodes"
     figure = draw(graph, arguments.node, arguments.K, title)
     try:
-        figure.savefig(out)
+        write_figure(figure, out)
+    except CannotWrite:
+        raise
     except (OSError, ValueError) as error:
         raise UserError(f"cannot write {out}: {error}") from None
     print(f"drawn in {out}")

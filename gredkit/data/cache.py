@@ -19,10 +19,12 @@ from gredkit.data import columns
 from gredkit.data.columns import Columns, Damaged
 from gredkit.data.hops import HopArrays, HopData, attach_hops, check_K, cut_arrays, hop_arrays, in_parallel
 from gredkit.data.root import data_root
-from gredkit.errors import UserError
 from gredkit.nn.positional.base import PositionalEncoding
+from gredkit.writing import writing
 
 log = logging.getLogger(__name__)
+
+ADVICE = "set $GREDKIT_CACHE to a folder of yours"
 
 
 def cache_folder() -> Path:
@@ -117,22 +119,22 @@ def cached(path: Path, compute: Callable[[], Iterable[Mapping[str, np.ndarray]]]
             return Columns(path)
         except Damaged as damage:
             log.warning("the cache %s is damaged (%s) and is made again", path, damage)
-    try:
+    with writing(path.parent, ADVICE):
         path.parent.mkdir(parents=True, exist_ok=True)
-        held = _lock(path.with_name(f"{path.name}.lock"))
-    except OSError as error:
-        raise UserError(f"nothing can be written to {path.parent}: set $GREDKIT_CACHE to a folder of yours") from error
-    with held:
-        if path.is_dir():
+        with _lock(path.with_name(f"{path.name}.lock")):
+            if path.is_dir():
+                try:
+                    return Columns(path)  # somebody else made it in the meantime
+                except Damaged:
+                    shutil.rmtree(path)
+            unfinished = path.with_name(f"{path.name}.unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
             try:
-                return Columns(path)  # somebody else made it in the meantime
-            except Damaged:
-                shutil.rmtree(path)
-        unfinished = path.with_name(f"{path.name}.unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
-        unfinished.mkdir()
-        columns.write(unfinished, compute(), **about)
-        unfinished.rename(path)
+                unfinished.mkdir()
+                columns.write(unfinished, compute(), **about)
+                unfinished.rename(path)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)  # half of it would only fill a full disk
     return Columns(path)
 
 

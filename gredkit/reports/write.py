@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gredkit.errors import UserError
 from gredkit.registry import REPORTS
 from gredkit.reports.page import page
 from gredkit.reports.study import StudyData
+from gredkit.writing import writing
 
 PAGE = "index.html"
 WRITTEN = ".written"  # the names of the files of a report, so that the next one can remove what it no longer has
@@ -18,15 +18,13 @@ def write_report(study: StudyData, folder: Path) -> list[Path]:
 
     All is written elsewhere first. The page comes last and goes first, so that where it is the rest belongs to it.
     """
-    try:
+    with writing(folder, "choose another folder with --reports"):
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
             files = [file for generate in REPORTS.values() for file in generate(study, Path(unfinished))]
             files.append(Path(unfinished, PAGE))
             files[-1].write_text(page(study, [file for file in files if file.suffix == ".png"]), encoding="utf-8")
             return _publish(files, folder)
-    except OSError as error:
-        raise UserError(f"the report cannot be written to {folder}: {error.strerror or error}") from error
 
 
 def _publish(files: list[Path], folder: Path) -> list[Path]:

@@ -1,6 +1,5 @@
 """A training on disk: one safetensors file that is whole or not there."""
 
-import errno
 import json
 import logging
 import math
@@ -17,14 +16,9 @@ import xxhash
 from safetensors import SafetensorError
 from torch import Tensor
 
-from gredkit.errors import UserError
+from gredkit.writing import writing
 
 log = logging.getLogger(__name__)
-FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-class CannotWrite(UserError):
-    """A checkpoint cannot be written; the one before it is as it was."""
 
 
 class Damaged(Exception):
@@ -58,22 +52,17 @@ class Checkpoint:
 
 
 def save(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint that takes the place of the one before it in one step."""
+    """Write a checkpoint that takes the place of the one before it in one step; where it cannot, that one stays."""
     content = _to_bytes(checkpoint)
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except OSError as error:
-        if error.errno in FULL:
-            problem = f"the disk is full: free some space in {path.parent}"
-        else:
-            problem = f"the checkpoint {path} cannot be written ({error.strerror}): mend this"
-        raise CannotWrite(f"{problem}, then run the same command again") from error
+        with writing(path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with unfinished.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(unfinished, path)
     finally:
         with suppress(OSError):  # after success it is gone already
             unfinished.unlink()

@@ -311,7 +311,8 @@ def test_a_full_disk_is_a_sentence_and_the_next_invocation_goes_on(small_disk, t
     result = study.run("--work", str(disk))
     assert result.returncode == 1, result.stderr
     assert "Traceback" not in result.stdout + result.stderr
-    assert "the disk is full: free some space" in result.stdout
+    assert f"the disk of {disk}/tiny/" in result.stdout
+    assert "is full: free some space, then run the same command again" in result.stdout
     assert "go on with: python -m gredkit.run" in result.stdout
     assert [known.state for known in study.trials().values()] == ["interrupted"] * 2
     assert not list(disk.glob("*/*/*.unfinished"))

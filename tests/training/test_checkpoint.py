@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from gredkit.training.checkpoint import CannotWrite, Checkpoint, Progress, load, save
+from gredkit.training.checkpoint import Checkpoint, Progress, load, save
+from gredkit.writing import CannotWrite
 
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64"]
 SHAPES = st.lists(st.integers(0, 3), max_size=3)
@@ -171,9 +172,9 @@ command(lambda: save(path, Checkpoint({"w": torch.ones(3000)}, {}, {}, Progress(
 def test_a_limit_of_the_system_leaves_the_one_before(tmp_path):
     path = tmp_path / "run"
     result = run("-c", LIMITED, str(path))
-    assert result.returncode == 2, result.stderr
-    sentence = f"the checkpoint {path} cannot be written (File too large): mend this, then run the same command again"
-    assert result.stderr == f"error: {sentence}\n"
+    assert result.returncode == 1, result.stderr
+    assert result.stderr.startswith(f"error: nothing can be written to {tmp_path} (File too large): raise the limit")
+    assert len(result.stderr.splitlines()) == 1
     assert os.listdir(tmp_path) == ["run"]
     assert load(path).progress.epoch == 1
 
@@ -185,7 +186,7 @@ def test_a_full_disk_leaves_the_one_before(tmp_path):
     (tmp_path / "run.unfinished").symlink_to("/dev/full")
     with pytest.raises(CannotWrite) as error:
         save(path, replace(first, progress=Progress({}, 5)))
-    sentence = f"the disk is full: free some space in {tmp_path}, then run the same command again"
+    sentence = f"the disk of {tmp_path} is full: free some space, then run the same command again"
     assert str(error.value) == sentence
     assert os.listdir(tmp_path) == ["run"]
     assert plain(load(path)) == plain(first)

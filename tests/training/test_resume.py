@@ -13,8 +13,9 @@ from training.small import but_seconds, same_bits, small_model, small_task, trai
 
 from gredkit import GRED
 from gredkit.nn.positional.lap_pe import LapPE
-from gredkit.training.checkpoint import CannotWrite, load
+from gredkit.training.checkpoint import load
 from gredkit.training.fit import Interrupted
+from gredkit.writing import CannotWrite
 
 EPOCHS = 5
 SCORES = (0.5, 0.6, 0.1, 0.2, 0.3)
@@ -186,7 +187,7 @@ def test_the_disk_is_full_in_the_middle(tmp_path):
         if report.epoch == 3:
             (tmp_path / "run.unfinished").symlink_to("/dev/full")
 
-    with pytest.raises(CannotWrite, match="the disk is full: free some space in"):
+    with pytest.raises(CannotWrite, match=f"the disk of {tmp_path} is full"):
         run_of("plain", checkpoint=path, on_epoch=fill)
     assert load(path).progress.epoch == 2
     found = run_of("plain", checkpoint=path)

@@ -9,6 +9,8 @@ import matplotlib
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from gredkit.writing import write_figure
+
 P = ParamSpec("P")
 
 ONE_COLUMN, TWO_COLUMNS = 3.3, 6.9  # inches, of a two-column paper
@@ -96,6 +98,6 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
         if figure.get_layout_engine() is not None:
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # each drawing would move the panels a little more
-        figure.savefig(png, dpi=300, metadata={"Software": None})
-        figure.savefig(pdf, metadata=dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer")))
+        write_figure(figure, png, dpi=300, metadata={"Software": None})
+        write_figure(figure, pdf, metadata=dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer")))
     return png, pdf
