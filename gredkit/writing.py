@@ -63,7 +63,8 @@ def check_writable(folder: Path, advice: str = "") -> None:
         with tempfile.TemporaryDirectory(prefix=".check-", dir=folder) as tried:
             Path(tried, "file").write_bytes(bytes(4096))
             try:
-                FileLock(Path(tried, "lock")).acquire(timeout=0).release()
+                with FileLock(Path(tried, "lock"), timeout=0):
+                    pass
             except (NotImplementedError, Timeout):
                 raise CannotWrite(folder, errno.ENOLCK, "its disk has no locks", advice) from None
 
