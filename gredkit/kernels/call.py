@@ -32,7 +32,11 @@ def call(name: str, *arguments: Any) -> None:
         _threads.count = 0  # until they are there
         _check(found.start_threads(threads))
         _threads.count = threads
-    _check(getattr(found, name)(threads, *map(_as_c, arguments)))
+    try:
+        status = getattr(found, name)(threads, *map(_as_c, arguments))
+    except ctypes.ArgumentError as error:
+        raise ValueError(f"{name} takes numbers of other types: {error}") from None
+    _check(status)
     CALLED.add(name)
 
 
