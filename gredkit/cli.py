@@ -3,11 +3,27 @@
 import argparse
 import logging
 import os
+import re
 from collections.abc import Iterable
+from pathlib import Path
+from typing import NoReturn
 
 from rich.console import Console
 
-from gredkit.imports import import_own
+from gredkit import gin_files
+from gredkit.errors import UserError
+from gredkit.imports import check_name, import_own
+from gredkit.names import nearest
+
+
+class Parser(argparse.ArgumentParser):
+    """Reads a command line; a mistake in it is one sentence like any other."""
+
+    def error(self, message: str) -> NoReturn:
+        if found := re.match(r"unrecognized arguments: (\S+)", message):
+            known = [option for action in self._actions for option in action.option_strings]
+            raise UserError(f"there is no option {found[1]!r}: {nearest(found[1], known)}")
+        raise UserError(f"{message}; --help shows what there is")
 
 
 def add_options(parser: argparse.ArgumentParser, gin_required: bool = False) -> None:
@@ -41,13 +57,18 @@ def prepare_process(arguments: argparse.Namespace) -> None:
     """Say where the data lies, to this process and its children, and let gredkit be heard."""
     logging.basicConfig(format="%(message)s")
     logging.getLogger("gredkit").setLevel(logging.INFO)
+    for module in getattr(arguments, "modules", ()):
+        check_name(module)
+    if arguments.data and Path(arguments.data).is_file():
+        raise UserError(f"--data {arguments.data!r} is a file: name a folder")
     if arguments.data:
         os.environ["GREDKIT_DATA"] = os.path.abspath(arguments.data)
 
 
 def apply_options(arguments: argparse.Namespace) -> None:
     """For a command about one trial: read all that was given."""
+    prepare_process(arguments)
+    gin_files.texts(arguments.gin)
     from gredkit.ablation.source import Source  # which needs PyTorch: `--help` does not
 
-    prepare_process(arguments)
     Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules)).load()

@@ -1,13 +1,12 @@
 """python -m gredkit.components [KIND …] [--import MODULE]: what there is to choose from."""
 
-import argparse
 from collections.abc import Mapping
 
 from rich.table import Table
 
-from gredkit.cli import add_import, console, import_all
-from gredkit.config import CONFIGURABLES
-from gredkit.errors import command
+from gredkit.cli import Parser, add_import, console, import_all
+from gredkit.errors import UserError, command
+from gredkit.names import nearest
 from gredkit.registry import REGISTRIES, Component, describe, hyperparameters
 
 
@@ -24,14 +23,17 @@ def table(title: str, components: Mapping[str, Component]) -> Table:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m gredkit.components", description="List the components.")
-    kinds: dict[str, Mapping[str, Component]] = {**REGISTRIES, "settings": CONFIGURABLES}
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"any of {', '.join(kinds)}; all by default")
+    parser = Parser(prog="python -m gredkit.components", description="List the components.")
+    known = (*REGISTRIES, "settings")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"any of {', '.join(known)}; all by default")
     add_import(parser)
     arguments = parser.parse_args()
-    if unknown := [kind for kind in arguments.kinds if kind not in kinds]:
-        parser.error(f"unknown kind {unknown[0]!r}: choose from {', '.join(kinds)}")
+    if unknown := [kind for kind in arguments.kinds if kind not in known]:
+        raise UserError(f"there is no kind {unknown[0]!r}: {nearest(unknown[0], known)}")
     import_all(arguments.modules)
+    from gredkit.config import CONFIGURABLES  # which needs PyTorch
+
+    kinds: dict[str, Mapping[str, Component]] = {**REGISTRIES, "settings": CONFIGURABLES}
     for kind in arguments.kinds or kinds:
         console().print(table(kind, kinds[kind]))
 

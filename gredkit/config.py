@@ -5,19 +5,17 @@ Everything here reads gin's bindings; everything built by hand, from the classes
 
 import importlib.util  # noqa: F401  gin uses it without importing it
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gin
 
-import gredkit
 from gredkit.ablation.settings import Study, TrialSettings
 from gredkit.composition import PARTS, Composition, Part
 from gredkit.data.task import GraphSpec
-from gredkit.errors import UserError
-from gredkit.mistakes import check_types, explain, missing_file, unknown_macros
+from gredkit.gin_files import ROOTS, find, texts
+from gredkit.mistakes import check_types, explain, unknown_macros
 from gredkit.nn.features.base import usual_features
 from gredkit.registry import MODELS, REGISTRIES, Registry, hyperparameters
 from gredkit.training.recipe import Recipe
@@ -55,7 +53,6 @@ fit.learning_rate = %LEARNING_RATE
 fit.weight_decay = %WEIGHT_DECAY
 """
 KNOB_NAMES = frozenset(line.split(" = ")[0] for line in KNOBS.splitlines() if line[:1].isupper())
-ROOTS = (Path(), Path(gredkit.__file__).parent.parent)  # where gin files are looked for: here, then beside gredkit
 
 _exposed: dict[tuple[str, str], Any] = {}
 
@@ -72,34 +69,20 @@ def expose() -> None:
 
 def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
     """Read gin files, then single bindings, in place of what was read before; a mistake is a `UserError`."""
+    files = list(files)
+    said = texts(files)
     expose()
     gin.clear_config()
     gin.parse_config(KNOBS)
-    paths = [find(file) for file in files]
     heard = logging.root.manager.disable
     logging.disable(logging.ERROR)  # gin calls a file not found that it then finds
     try:
-        included = gin.parse_config_files_and_bindings(paths, list(bindings))
-    except (ValueError, SyntaxError, OSError, ImportError) as error:
-        raise explain(error, _parameters(), ROOTS) from error
+        gin.parse_config_files_and_bindings([find(file) for file in files], list(bindings))
+    except Exception as error:  # gin's own, of its tokenizer, or of a module that a file imports
+        raise explain(error, _parameters()) from error
     finally:
         logging.disable(heard)
-    unknown_macros(gin.config_str(), _texts(included), KNOB_NAMES)
-
-
-def _texts(files: Iterable[Any]) -> Iterator[str]:
-    """What stands in files and in those that they include."""
-    for file in files:
-        yield Path(find(file.filename)).read_text()
-        yield from _texts(file.includes)
-
-
-def find(file: str) -> str:
-    """The path of a gin file: from the working folder, or of those that come with gredkit."""
-    for root in ROOTS:
-        if (root / file).is_file():
-            return str(root / file)
-    raise UserError(f"{missing_file(file, ROOTS)}")
+    unknown_macros(gin.config_str(), said, KNOB_NAMES)
 
 
 def bound(selector: str, component: Callable[..., Any]) -> dict[str, Any]:
@@ -107,7 +90,7 @@ def bound(selector: str, component: Callable[..., Any]) -> dict[str, Any]:
     try:
         values = gin.get_bindings(selector)
     except ValueError as error:
-        raise explain(error, _parameters(), ROOTS) from error
+        raise explain(error, _parameters()) from error
     check_types(selector, component, values)
     return values
 

@@ -1,28 +1,21 @@
 """Mistakes in gin files and bindings, as sentences with the nearest valid names."""
 
-import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from tokenize import TokenError
 from typing import Any, get_type_hints
 
 from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
 
-from gredkit.errors import UserError
+from gredkit.errors import UserError, cause
+from gredkit.names import nearest
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`: did you mean …?`, or what there is."""
-    known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else f"choose from {', '.join(known) or 'nothing'}"
-
-
-def explain(error: Exception, known: Mapping[str, Iterable[str]], roots: Iterable[Path]) -> UserError:
+def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
     """What gin complains about, in one sentence.
 
-    `known` are the parameters of each configurable, `roots` the folders in which gin files are looked for.
+    `known` are the parameters of each configurable.
     """
     said = " ".join(str(error).split())
     where = re.search(r"In file \"([^\"]+)\", line (\d+)", said)
@@ -35,21 +28,13 @@ def explain(error: Exception, known: Mapping[str, Iterable[str]], roots: Iterabl
         return UserError(f"{place}{owner!r} has no parameter {found[2]!r}: {nearest(found[2], known.get(owner, ()))}")
     if found := re.search(r"No bindings specified for '([^'/]+)/", said):
         return UserError(f"the macro %{found[1]} is used but nowhere set: write {found[1]} = … in a file, or --set it")
-    if found := re.search(r"Unable to open file: (.+?)\. Searched", said):
-        return UserError(f"{place}{missing_file(found[1], roots)}")
     if found := re.search(r"Failed to parse token '([^']+)' \((.+)\)", said):
         return UserError(f"{found[2]}: {found[1]!r} is no value: a word needs quotes, a macro a % before it")
     if isinstance(error, ModuleNotFoundError):
         return UserError(f"{place}there is no module {error.name!r} to import")
-    return UserError(f"gin: {said}")
-
-
-def missing_file(path: str, roots: Iterable[Path]) -> str:
-    """The sentence about a gin file that is not there, with those that are."""
-    folder = Path(path).parent
-    there = {str(folder / file.name) for root in roots for file in (root / folder).glob("*.gin")}
-    hint = nearest(path, there) if there else f"there is none at all in {folder.as_posix()!r}"
-    return f"there is no gin file {path!r}: {hint}"
+    if isinstance(error, TokenError):
+        return UserError("a bracket or a quote is opened and not closed: close it")
+    return UserError(f"gin: {cause(error)}")
 
 
 def unknown_macros(config: str, texts: Iterable[str], knobs: Iterable[str]) -> None:

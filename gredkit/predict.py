@@ -1,23 +1,29 @@
 """python -m gredkit.predict --run ID --data PATH [--out FILE]: what a trained model says of new graphs."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-import torch
-
-from gredkit.cli import add_import, import_all
-from gredkit.data.datasets.python_dataset import graphs_of
-from gredkit.data.tables import ON_ERROR, Problems
-from gredkit.data.task import SPLITS, Task
-from gredkit.data.unlabelled import NewGraphs, from_folder, from_smiles
+from gredkit.cli import Parser, add_import, import_all
 from gredkit.errors import UserError, command
+from gredkit.ranges import whole
 from gredkit.registry import DATASETS
-from gredkit.saved import SavedModel, load, load_folder
+from gredkit.store import existing_store, tracking_uri
 from gredkit.writing import CannotWrite, writing
 
+if TYPE_CHECKING:  # what takes long to import is imported when all options are read
+    import pandas as pd
+
+    from gredkit.data.task import Task
+    from gredkit.data.unlabelled import NewGraphs
+    from gredkit.saved import SavedModel
+
 FORMATS = (".csv", ".parquet")
+SPLITS = ("train", "validation", "test")
+ON_ERROR = ("raise", "skip")
 
 
 def main() -> None:
@@ -25,7 +31,16 @@ def main() -> None:
     out = arguments.out and Path(arguments.out)
     if out and out.suffix not in FORMATS:
         raise UserError(f"--out {out} ends neither in .csv nor in .parquet: choose one of these")
+    if out and not out.absolute().parent.is_dir():
+        raise UserError(f"there is no folder {str(out.absolute().parent)!r} to write {out.name} to")
+    whole("--batch-size", arguments.batch_size)
+    if arguments.run:
+        existing_store(tracking_uri(arguments.tracking_uri))
+    elif not Path(arguments.model).is_dir():
+        raise UserError(f"there is no folder {arguments.model!r} with a stored model: correct --model")
     import_all(arguments.modules)
+    from gredkit.saved import load, load_folder
+
     trained = load_folder(arguments.model) if arguments.model else load(arguments.run, arguments.tracking_uri)
     about = trained.about
     task = None
@@ -39,13 +54,15 @@ def main() -> None:
     outputs = trained.outputs(new.graphs, arguments.batch_size, arguments.device)
     _write(new.named(trained.frame(outputs, new.graphs)), out)
     if task is not None and _same_question(task, about):
+        import torch
+
         metric = task.objective.metric
         score = metric.score(outputs, torch.cat([graph.y for graph in new.graphs]))
         print(f"{arguments.data}, {arguments.split or 'all graphs'}: {metric.name} {score:.6g}", file=sys.stderr)
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m gredkit.predict", description="Use a trained model.")
+    parser = Parser(prog="python -m gredkit.predict", description="Use a trained model.")
     add = parser.add_argument
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--run", metavar="ID", help="the MLflow run that trained it")
@@ -65,6 +82,10 @@ def _arguments() -> argparse.Namespace:
 
 def _read(arguments: argparse.Namespace, about: SavedModel) -> NewGraphs:
     """The graphs that --data names, if it is no dataset."""
+    from gredkit.data.datasets.python_dataset import graphs_of
+    from gredkit.data.tables import Problems
+    from gredkit.data.unlabelled import NewGraphs, from_folder, from_smiles
+
     path = Path(arguments.data).expanduser()
     problems = Problems(arguments.on_error, skipped_by="--on-error skip")
     if path.is_dir():
@@ -88,6 +109,8 @@ def _dataset(name: str, about: SavedModel) -> Task:
 
 
 def _part(task: Task, split: str | None) -> NewGraphs:
+    from gredkit.data.unlabelled import NewGraphs
+
     numbers = task.splits[split] if split else range(len(task.graphs))
     return NewGraphs([task.graphs[i] for i in numbers], list(numbers))
 

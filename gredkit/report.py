@@ -1,18 +1,13 @@
 """python -m gredkit.report --study NAME: read a study from MLflow and write its tables, figures and page."""
 
-import argparse
 from pathlib import Path
 
-from gredkit.ablation.runs import StudyRuns
-from gredkit.cli import add_import, console, import_all
+from gredkit.cli import Parser, add_import, console, import_all
 from gredkit.errors import command
-from gredkit.reports.reading import read_study
-from gredkit.reports.terminal import show
-from gredkit.reports.write import write_report
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m gredkit.report", description=__doc__)
+    parser = Parser(prog="python -m gredkit.report", description=__doc__)
     add = parser.add_argument
     add("--study", required=True, metavar="NAME", help="the name of an experiment in MLflow")
     add("--tracking-uri", metavar="URI", help="of MLflow; $MLFLOW_TRACKING_URI or mlflow.db here by default")
@@ -20,6 +15,11 @@ def main() -> None:
     add_import(parser)
     arguments = parser.parse_args()
     import_all(arguments.modules)
+    from gredkit.ablation.runs import StudyRuns  # what takes long to import is imported when all options are read
+    from gredkit.reports.reading import read_study
+    from gredkit.reports.terminal import show
+    from gredkit.reports.write import write_report
+
     study = read_study(StudyRuns.existing(arguments.study, arguments.tracking_uri))
     written = write_report(study, arguments.reports / study.name)
     out = console()

@@ -1,19 +1,22 @@
 """python -m gredkit.run --gin FILE [--set BINDING=VALUE]: train every trial of a study, track it, report."""
 
-import argparse
 import atexit
 import shlex
 import sys
 from pathlib import Path
 
+from gredkit import gin_files
 from gredkit.ablation import server
-from gredkit.cli import add_options, console, prepare_process
+from gredkit.addresses import check_answers
+from gredkit.cli import Parser, add_options, console, prepare_process
 from gredkit.errors import command
 from gredkit.private import shown
+from gredkit.ranges import whole
+from gredkit.store import tracking_uri
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m gredkit.run", description=__doc__)
+    parser = Parser(prog="python -m gredkit.run", description=__doc__)
     add_options(parser, gin_required=True)
     add = parser.add_argument
     add("--dry-run", action="store_true", help="show the trials, their parameters and an estimate of time")
@@ -25,9 +28,11 @@ def main() -> None:
     add("--no-report", action="store_true", help="train and track only; python -m gredkit.report writes it later")
     add("--launcher", default="local", metavar="NAME", help="see python -m gredkit.components launchers")
     arguments = parser.parse_args()
-    if arguments.jobs < 1:
-        parser.error(f"--jobs counts processes and cannot be {arguments.jobs}")
+    whole("--jobs", arguments.jobs, 1, 10_000)
     prepare_process(arguments)
+    gin_files.texts(arguments.gin)
+    if not arguments.dry_run:
+        check_answers(tracking_uri(arguments.tracking_uri))
     if arguments.launcher == "local" and not arguments.dry_run:
         server.start()  # it imports PyTorch while this process does
         atexit.register(server.stop)

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from gredkit.addresses import check_address, check_answers
 from gredkit.errors import UserError, cause
 from gredkit.private import shown
 from gredkit.sqlite_store import SQLITE, database, make_whole
@@ -40,6 +41,7 @@ def tracking_uri(given: str | None = None) -> str:
         )
     if re.search(r"\s", uri.partition("?")[2] if uri.startswith(SQLITE) else uri):  # a password could not be told apart
         raise UserError("there is a space in the address of MLflow: write it as %20")
+    check_address(uri)
     return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).absolute()}" if uri.startswith(SQLITE) else uri
 
 
@@ -101,6 +103,7 @@ def connect(uri: str) -> Client:
     """An MLflow client, of a store that has its tables."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
+    check_answers(uri)
     from mlflow import MlflowClient
 
     logging.getLogger("mlflow").setLevel(logging.CRITICAL)  # it tells of every table, and of what it also raises

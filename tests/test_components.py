@@ -24,9 +24,8 @@ def test_all_kinds_are_listed_by_default():
 
 
 def test_an_unknown_kind_is_a_mistake():
-    result = run("-m", "gredkit.components", "encodrs")
-    assert result.returncode == 2
-    assert "unknown kind 'encodrs': choose from aggregators, encoders" in result.stderr
+    line = fails_with_a_sentence(run("-m", "gredkit.components", "encodrs"))
+    assert "there is no kind 'encodrs': did you mean 'encoders'" in line
 
 
 def test_a_missing_module_is_a_mistake():

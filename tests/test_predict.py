@@ -121,14 +121,14 @@ def test_mistakes_are_one_sentence(own, tmp_path, predict):
     for arguments, sentence in (
         (("--data", "rign_transfer"), "--data 'rign_transfer' is no folder, no file, no 'package.module:function'"),
         (("--data", OWN, "--out", "table.doc"), "--out table.doc ends neither in .csv nor in .parquet"),
-        (("--data", OWN, "--out", "/no/where.csv"), "cannot write /no/where.csv"),
+        (("--data", OWN, "--out", "/no/where.csv"), "there is no folder '/no' to write where.csv to"),
         (("--data", OWN, "--split", "test"), "--split goes with the name of a dataset"),
         (("--data", FILE), "this model was trained on graph_folder, which does not say how SMILES become its graphs"),
         (("--data", "ring_transfer"), "the features of 'ring_transfer' are not those of 'graph_folder'"),
         (("--data", "nobody:knows"), "cannot import 'nobody'"),
         (("--data", OWN, "--import", "nobody"), "cannot import 'nobody'"),
         (("--data", OWN, "--device", "abacus"), "there is no device 'abacus'"),
-        (("--data", OWN, "--batch-size", "0"), "a batch has at least one graph"),
+        (("--data", OWN, "--batch-size", "0"), "--batch-size is a whole number from 1"),
     ):
         assert sentence in fails_with_a_sentence(predict("--model", own, *arguments))
     folder = ten_paths(tmp_path / "new")
@@ -209,7 +209,7 @@ def test_runs_that_have_no_model(tracked, monkeypatch):
         f"the run {empty!r} has no stored model: choose a run that has finished training": (empty, None),
         f"weights.safetensors in run {damaged} is damaged": (damaged, f"{uri}mlflow.db"),
         f"there is no database {folder}/none.db": (good, f"{uri}none.db"),
-        f"MLflow cannot be reached at {uri}no_database.db": (good, f"{uri}no_database.db"),
+        f"{folder}/no_database.db is no SQLite database": (good, f"{uri}no_database.db"),
     }
     result = run("-c", MISTAKES, json.dumps(list(tried.values())), cwd=folder)
     lines = result.stdout.splitlines()

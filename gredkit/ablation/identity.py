@@ -27,6 +27,7 @@ COMPUTE_NOTHING = (
     "gredkit.errors",
     "gredkit.registry",
     "gredkit.mistakes",
+    "gredkit.names",
     "gredkit.private",
     "gredkit.ranges",
     "gredkit.own_folder",

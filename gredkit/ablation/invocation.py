@@ -8,7 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from rich.console import Console
 
-from gredkit import config
+from gredkit import config, gin_files
 from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.forwarder import Forwarder
 from gredkit.ablation.plan import Plan, after_tuning, make_plan
@@ -66,7 +66,7 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
     alone = _alone(options.work, plan.study)  # until this process ends
     if repaired := tracker.repair():
         say(f"{repaired} runs that a crash had left running are marked as interrupted")
-    tracker.begin(options.command, [config.find(file) for file in source.files], plan)
+    tracker.begin(options.command, [gin_files.find(file) for file in source.files], plan)
     _send_leftovers(tracker, options.work, say)
     forwarder = Forwarder(tracker, say)
     runner = Runner(launcher, tracker, forwarder, options.work)

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from gredkit.errors import UserError
-from gredkit.mistakes import nearest
+from gredkit.names import nearest
 from gredkit.private import shown
 from gredkit.store import Client, connect, existing_store, tracking_uri
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gredkit import config
+from gredkit import config, gin_files
 from gredkit.errors import UserError
 from gredkit.imports import import_own
 from gredkit.registry import DATASETS
@@ -41,7 +41,7 @@ def _blocks(dataset: str | None, budget: str | None) -> tuple[list[str], list[st
     if dataset.endswith(".gin"):
         return [*files, dataset], []
     block = f"{BLOCKS}/models/{dataset}.gin"
-    if any((root / block).is_file() for root in config.ROOTS):
+    if any((root / block).is_file() for root in gin_files.ROOTS):
         return [*files, block], []
     try:
         DATASETS[dataset]

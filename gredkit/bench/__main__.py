@@ -9,11 +9,9 @@ from typing import Any
 
 from rich.table import Table
 
-from gredkit.bench import profile
-from gredkit.bench.measure import environment
-from gredkit.bench.settings import SETTINGS
-from gredkit.cli import console, prepare_process
+from gredkit.cli import Parser, console, prepare_process
 from gredkit.errors import UserError, command
+from gredkit.names import nearest
 
 BENCHMARKS = {  # each is a module of this folder, with `run(quick)` and `table(result)`
     "hops": "the hop index of a graph, against all-pairs distances",
@@ -26,14 +24,15 @@ BENCHMARKS = {  # each is a module of this folder, with `run(quick)` and `table(
     "startup": "imports, and from the start of a trial to its first step",
     "report": "the report of a study of many trials",
 }
+PROFILED = ("zinc", "peptides", "cifar10")  # of gredkit.bench.settings
 
 
 def main() -> None:
     listed = "; ".join(f"{name}: {about}" for name, about in BENCHMARKS.items())
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m gredkit.bench",
         description="Measure gredkit's speed: all of it in about a quarter of an hour on 2 cores, or what is named.",
-        epilog=f"{listed}. With --profile the names are {', '.join(SETTINGS)}.",
+        epilog=f"{listed}. With --profile the names are {', '.join(PROFILED)}.",
     )
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; all by default")
@@ -44,15 +43,18 @@ def main() -> None:
     add("--quick", action="store_true", help="try everything once, small: its numbers mean nothing")
     arguments = parser.parse_args()
     prepare_process(arguments)
-    known: Iterable[str] = SETTINGS if arguments.profile else BENCHMARKS
+    known: Iterable[str] = PROFILED if arguments.profile else BENCHMARKS
     if unknown := [name for name in arguments.names if name not in known]:
-        parser.error(f"unknown {_kind(arguments)} {unknown[0]!r}: choose from {', '.join(known)}")
+        raise UserError(f"there is no {_kind(arguments)} {unknown[0]!r}: {nearest(unknown[0], known)}")
     names = list(dict.fromkeys(arguments.names or (["zinc"] if arguments.profile else BENCHMARKS)))
     for file in (arguments.json, arguments.picture):
         if file and not file.absolute().parent.is_dir():
             raise UserError(f"there is no folder {str(file.absolute().parent)!r} to write the numbers to")
     if arguments.picture:
         _check_picture(arguments.picture, names)
+
+    from gredkit.bench import profile  # what needs PyTorch is imported when all options are read
+    from gredkit.bench.measure import environment
 
     out = console()
     result: dict[str, Any] = {"environment": environment()}

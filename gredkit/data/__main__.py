@@ -1,24 +1,27 @@
 """python -m gredkit.data list | prepare NAME [-K 8] | describe NAME | draw NAME --index 3 --node 0 -K 5"""
 
+from __future__ import annotations
+
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from gredkit.cli import add_options, apply_options, console
+from gredkit.cli import Parser, add_options, apply_options, console
 from gredkit.components import table
-from gredkit.config import configured
-from gredkit.data.cache import cache_folder, fingerprint, prepare
-from gredkit.data.describe import describe
-from gredkit.data.draw import draw
-from gredkit.data.task import Task
 from gredkit.errors import UserError, command
 from gredkit.registry import DATASETS, POSITIONAL
 from gredkit.writing import CannotWrite, write_figure
 
+if TYPE_CHECKING:  # what takes long to import is imported when all options are read
+    from gredkit.data.task import Task
+
 
 def dataset(arguments: argparse.Namespace) -> Task:
     """The dataset that was named, as gin configures it."""
+    from gredkit.config import configured
+
     return configured(DATASETS, arguments.name)()
 
 
@@ -27,12 +30,18 @@ def list_datasets(arguments: argparse.Namespace) -> None:
 
 
 def prepare_dataset(arguments: argparse.Namespace) -> None:
+    from gredkit.config import configured
+    from gredkit.data.cache import prepare
+
     task = dataset(arguments)
     graphs = prepare(task.graphs, arguments.K, configured(POSITIONAL, arguments.positional)())
     print(f"{arguments.name}: {len(graphs):,} graphs are ready, {_size(task)}")
 
 
 def describe_dataset(arguments: argparse.Namespace) -> None:
+    from gredkit.data.cache import prepare
+    from gredkit.data.describe import describe
+
     task = dataset(arguments)
     full = prepare(task.graphs, None)
     graphs = full if arguments.K is None else prepare(task.graphs, arguments.K)
@@ -44,6 +53,8 @@ def describe_dataset(arguments: argparse.Namespace) -> None:
 
 
 def draw_dataset(arguments: argparse.Namespace) -> None:
+    from gredkit.data.draw import draw
+
     task = dataset(arguments)
     if not 0 <= arguments.index < len(task.graphs):
         raise UserError(f"{arguments.name} has graphs 0 to {len(task.graphs) - 1}, not {arguments.index}")
@@ -64,14 +75,14 @@ def draw_dataset(arguments: argparse.Namespace) -> None:
 
 def _size(task: Task) -> str:
     """What the cache holds of these graphs, for any K and positional encoding."""
+    from gredkit.data.cache import cache_folder, fingerprint
+
     files = cache_folder().glob(f"*-{fingerprint(task.graphs)}-*/*")
     return f"{sum(file.stat().st_size for file in files) / 1e6:,.2f} MB in {cache_folder()}"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m gredkit.data", description="Datasets: list, prepare, look at them."
-    )
+    parser = Parser(prog="python -m gredkit.data", description="Datasets: list, prepare, look at them.")
     actions = parser.add_subparsers(required=True, metavar="list | prepare | describe | draw")
     add = actions.add_parser("list", help="all datasets, with their parameters")
     add.set_defaults(do=list_datasets)
@@ -94,6 +105,10 @@ def main() -> None:
             add.add_argument("--out", metavar="FILE", help="a .png, .pdf or .svg; NAME-INDEX-NODE.png by default")
     arguments = parser.parse_args()
     apply_options(arguments)
+    if "K" in arguments:
+        from gredkit.data.hops import check_K
+
+        check_K(arguments.K)
     arguments.do(arguments)
 
 

@@ -12,7 +12,7 @@ from gredkit.data.objectives import objective
 from gredkit.data.splits import Splits, checked_split, drawn_split, split_nodes
 from gredkit.data.task import LEVELS, Task
 from gredkit.errors import UserError
-from gredkit.imports import import_own
+from gredkit.imports import call_own, import_own
 from gredkit.registry import DATASETS
 
 MASKS = {"train": "train_mask", "validation": "val_mask", "test": "test_mask"}  # PyG's names
@@ -82,7 +82,7 @@ def _called(function: Callable[..., Any], target: str, arguments: dict[str, Any]
         inspect.signature(function).bind(**arguments)
     except TypeError as error:
         raise UserError(f"cannot call {target!r} with arguments {arguments}: {error}") from None
-    return function(**arguments)
+    return call_own(function, target, **arguments)
 
 
 def _graphs_and_splits(given: Any, target: str) -> tuple[list[Data], Splits | None]:

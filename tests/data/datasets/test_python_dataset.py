@@ -156,8 +156,12 @@ def test_wrong_arguments_are_a_mistake():
 
 
 def test_an_error_in_the_users_own_code_keeps_its_traceback():
-    with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
+    with pytest.raises(
+        UserError, match=r"here\.py, line \d+, raised ModuleNotFoundError: .*no_such_dependency"
+    ) as caught:
         python_dataset("here:broken")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+    assert caught.value.has_traceback
 
 
 def graphs(**changed):
