@@ -8,25 +8,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from gredkit.kernels import stack, steps
-from gredkit.kernels.build import library
 from gredkit.kernels.index import Index, Sums
 from gredkit.kernels.shapes import Weights
 from gredkit.kernels.stack import Layers
 from gredkit.kernels.steps import Dropout
-
-
-def can_fuse(*tensors: Tensor) -> bool:
-    """Whether the kernels can be used: float32 on a CPU, outside of what rewrites or traces a model."""
-    return (
-        all(tensor.is_cpu and tensor.dtype is torch.float32 for tensor in tensors)
-        and not torch.is_autocast_enabled("cpu")
-        and has_kernels()
-    )
-
-
-def has_kernels() -> bool:
-    """Whether there are kernels, and nothing traces what is computed."""
-    return not torch.compiler.is_compiling() and library() is not None
 
 
 def set_sum(x: Tensor, sums: Sums) -> Tensor:
@@ -83,12 +68,6 @@ class LayerWeights(NamedTuple):
     @property
     def all(self) -> tuple[Tensor, ...]:
         return *self.mlp, *self.recurrence, *self.glu
-
-    def fit(self, d: int) -> bool:
-        """Whether the recurrence has the shapes that the kernels read for rows of d numbers."""
-        n = len(self.recurrence[0])
-        expected = [(n,), (n,), (n,), (n, d), (n, d), (d, n), (d, n)]
-        return [tuple(weight.shape) for weight in self.recurrence] == expected
 
 
 class Matrix(Protocol):

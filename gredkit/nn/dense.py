@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from gredkit import ranges
+from gredkit.kernels.known import known
 
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut off at two standard deviations
 
@@ -17,6 +18,7 @@ def scaled_normal_(weight: Tensor, variance: float) -> Tensor:
     return nn.init.trunc_normal_(weight, std=std, a=-2 * std, b=2 * std)
 
 
+@known
 class Dense(nn.Linear):
     """Linear layer with weights of variance 1 / fan_in and zero bias. Shape: [..., in] -> [..., out]"""
 
@@ -26,6 +28,7 @@ class Dense(nn.Linear):
             nn.init.zeros_(self.bias)
 
 
+@known
 class Embed(nn.Embedding):
     """Embedding with weights of variance 1 / dim. Shape: [...] -> [..., dim]"""
 
@@ -33,6 +36,7 @@ class Embed(nn.Embedding):
         nn.init.normal_(self.weight, std=1 / math.sqrt(self.embedding_dim))
 
 
+@known
 class GELU(nn.GELU):
     """gelu, exact (`erf`) or as published (`tanh`)."""
 

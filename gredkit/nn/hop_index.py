@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from gredkit.errors import UserError
 from gredkit.kernels.index import Index
+from gredkit.kernels.known import trusted
 from gredkit.nn.incidence import Incidence, starts
 
 
@@ -25,6 +26,7 @@ class Packed(NamedTuple):
     place: Tensor  # [N] where a node went in the sorted order
 
 
+@trusted
 @dataclass(frozen=True)
 class HopIndex:
     """Hop sets and sequences of a batch of graphs.

@@ -10,7 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gredkit.kernels.index import Sums
-from gredkit.kernels.ops import can_fuse, has_kernels, set_sum
+from gredkit.kernels.known import trusted
+from gredkit.kernels.ops import set_sum
+from gredkit.kernels.usable import can_fuse, has_kernels
 
 
 def starts(sizes: Tensor) -> Tensor:
@@ -18,6 +20,7 @@ def starts(sizes: Tensor) -> Tensor:
     return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
 
 
+@trusted
 class Incidence:
     """Which columns stand in which row: `columns[start[r]:start[r + 1]]`.
 

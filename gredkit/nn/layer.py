@@ -1,22 +1,20 @@
 """The GRED layer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
-from torch.nn.modules.module import _has_any_global_hook
 
 from gredkit import ranges
-from gredkit.kernels import ops
-from gredkit.kernels.ops import can_fuse
-from gredkit.nn.aggregators.sum import SumAggregator
+from gredkit.kernels import known, ops
+from gredkit.kernels.usable import can_fuse
 from gredkit.nn.dense import GELU, Dense
-from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
 from gredkit.registry import AGGREGATORS, ENCODERS
 
 EPS = 1e-6  # of all layer norms, as published
 
 
+@known.known
 class GLU(nn.Module):
     """Gated linear unit: W1 y ⊙ σ(W2 y), or y ⊙ σ(W2 y) in its `half` form. Shape: [..., dim] -> [..., dim]"""
 
@@ -30,6 +28,7 @@ class GLU(nn.Module):
         return self.value(y) * self.gate(y).sigmoid()
 
 
+@known.known
 class SetMLP(nn.Module):
     """The paper's MLP2 with its residual branch: a + Dense(gelu(Dense(LN(a)))). Shape: [..., dim] -> [..., dim]"""
 
@@ -44,6 +43,7 @@ class SetMLP(nn.Module):
         return a + self.down(self.gelu(self.up(self.norm(a))))
 
 
+@known.known
 class GREDLayer(nn.Module):
     """Aggregates every hop set, reads each node's sequence of hops, and gates what was read.
 
@@ -80,11 +80,10 @@ class GREDLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
-        a, sequences = self.aggregator(h, hops), self.sequences(hops)
-        is_fit = can_fuse(a) and a.shape == (sequences.num_sets + 1, self.dim)
-        parts = self.encoder, self.mlp, self.norm, self.gelu, self.glu, self.dropout
-        if is_fit and not _is_watched(*parts) and (weights := self.folded(sequences)) is not None:
-            return ops.layers(a, sequences.index, None, sequences.width, [weights], *self.form)
+        a = self.aggregator(h, hops)
+        if (fused := _at_once([self], known.BEHIND_SUMS, a, hops)) is not None:
+            return fused
+        sequences = self.sequences(hops)
         z, x = self.rows(a, sequences)
         return self.gated(self.encoder(z, sequences), x)
 
@@ -92,41 +91,22 @@ class GREDLayer(nn.Module):
         """The hops as the encoder reads them."""
         return hops.with_empty_hops if self.empty_hops == "constant" else hops
 
-    def folded(self, hops: HopIndex) -> ops.LayerWeights | None:
-        """What kernels need for all that comes behind the aggregator, if the encoder can be folded; else None."""
-        if not isinstance(self.encoder, SequenceEncoder) or (recurrence := self.encoder.folded(hops)) is None:
-            return None
-        weights = ops.LayerWeights(self._of_rows(), recurrence, self._of_gate())
-        return weights if can_fuse(*weights.all) and weights.fit(self.dim) else None
-
-    @property
-    def form(self) -> tuple[str, float, float]:
-        """Of gelu, the norms' small number, and the share that dropout drops."""
-        return self.gelu.approximate, EPS, self.dropout.p if self.dropout.training else 0.0
-
     def rows(self, a: Tensor, hops: HopIndex) -> tuple[Tensor, Tensor]:
         """z of every set, and x of every node's own. Shape: a [sets + 1, dim] -> [sets + 1, dim], [nodes, dim]"""
-        weights = self._of_rows()
-        is_fit = can_fuse(a, *weights) and a.shape == (hops.num_sets + 1, self.dim)
-        if is_fit and not _is_watched(self.mlp, self.norm):
-            return ops.set_mlp(a, hops.index, weights, self.gelu.approximate, EPS)
+        if can_fuse(a) and known.is_itself(hops) and a.shape[:-1] == (hops.num_sets + 1,):
+            found = known.read((known.MLP, self.mlp), (known.NORM, self.norm), d=a.shape[1])
+            if found is not None:
+                return ops.set_mlp(a, hops.index, [*found.weights[0], *found.weights[1]], found.gelu, found.eps)
         x = self.mlp(a)
         return self.norm(x), hops.targets.sum(x)
 
     def gated(self, y: Tensor, x: Tensor) -> Tensor:
         """What becomes of what was read. Shape: [nodes, dim], [nodes, dim] -> [nodes, dim]"""
-        weights = self._of_gate()
-        if can_fuse(y, x, *weights) and y.shape == x.shape and not _is_watched(self.gelu, self.glu, self.dropout):
-            gelu, _, dropout = self.form
-            return ops.gate(y, x, weights, gelu, dropout)
+        if can_fuse(y, x) and y.dim() == 2 and y.shape == x.shape:
+            parts = (known.GELU, self.gelu), (known.GLU, self.glu), (known.DROPOUT, self.dropout)
+            if (found := known.read(*parts, d=y.shape[1])) is not None:
+                return ops.gate(y, x, found.weights[1], found.gelu, found.dropout)
         return self.dropout(self.glu(self.dropout(self.gelu(y)))) + x
-
-    def _of_rows(self) -> tuple[Tensor, ...]:
-        return *_affine(self.mlp.norm), *_affine(self.mlp.up), *_affine(self.mlp.down), *_affine(self.norm)
-
-    def _of_gate(self) -> tuple[Tensor, ...]:
-        value = _affine(self.glu.value) if isinstance(self.glu.value, Dense) else ()
-        return *value, *_affine(self.glu.gate)
 
     def extra_repr(self) -> str:
         return f"empty_hops={self.empty_hops!r}"
@@ -137,50 +117,29 @@ def through(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> Tensor:
 
     Shape: [nodes, dim] -> [nodes, dim]
     """
-    weights = _of_stack(layers, h, hops)
-    if weights is None:
-        for layer in layers:
-            h = layer(h, hops)
-        return h
-    first: GREDLayer = layers[0]  # type: ignore[assignment]
-    sequences = first.sequences(hops)
-    return ops.layers(h, sequences.index, hops.sets, sequences.width, weights, *first.form)
-
-
-def _of_stack(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> list[ops.LayerWeights] | None:
-    """The weights of all layers, or None if these are not the layers of one stack that kernels know."""
-    if not can_fuse(h):
-        return None
-    weights: list[ops.LayerWeights] = []
+    if (fused := _at_once(layers, known.LAYER, h, hops)) is not None:
+        return fused
     for layer in layers:
-        if type(layer) is not GREDLayer or type(layer.aggregator) is not SumAggregator:
-            return None
-        if _is_watched(layer) or (found := layer.folded(layer.sequences(hops))) is None:
-            return None
-        weights.append(found)
-    if not weights or h.shape != (hops.num_nodes, layers[0].dim):
-        return None
-    kinds = {
-        (layer.form, layer.empty_hops, *map(Tensor.size, of.all)) for layer, of in zip(layers, weights, strict=True)
-    }
-    return weights if len(kinds) == 1 else None
+        h = layer(h, hops)
+    return h
 
 
-def _is_watched(*modules: nn.Module) -> bool:
-    """Whether somebody asks to be told when a module, or one in it, is called, or has put something in its place.
+def _at_once(layers: Sequence[nn.Module] | nn.ModuleList, part: known.Part, x: Tensor, hops: HopIndex) -> Tensor | None:
+    """What the layers make of x by kernels, or None where those do not know them or another way is faster.
 
-    Then it is called as it would be without kernels.
+    Shape: x [nodes, dim], or [sets + 1, dim] if it is `BEHIND_SUMS` -> [nodes, dim]
     """
-    return _has_any_global_hook() or any(
-        part._forward_hooks
-        or part._forward_pre_hooks
-        or part._backward_hooks
-        or part._backward_pre_hooks
-        or "forward" in vars(part)
-        for module in modules
-        for part in module.modules()
-    )
-
-
-def _affine(module: nn.Module) -> tuple[Tensor, Tensor]:
-    return module.weight, module.bias  # type: ignore[return-value]
+    if not can_fuse(x) or not known.is_itself(hops):
+        return None
+    sets = None if part is known.BEHIND_SUMS else hops.sets
+    rows = hops.num_sets + 1 if sets is None else hops.num_nodes
+    if x.shape[:-1] != (rows,) or not (sets is None or known.is_itself(sets)):
+        return None
+    found = known.read(*((part, layer) for layer in layers), d=x.shape[1])
+    if found is None or len(set(map(len, found.weights))) != 1:  # no layer, or gates of both forms
+        return None
+    sequences: HopIndex = layers[0].sequences(hops)  # type: ignore[operator]
+    if not all(layer.encoder.is_folded(sequences) for layer in layers):  # type: ignore[operator, union-attr]
+        return None
+    weights = [ops.LayerWeights(one[:8], one[8:15], one[15:]) for one in found.weights]
+    return ops.layers(x, sequences.index, sets, sequences.width, weights, found.gelu, found.eps, found.dropout)

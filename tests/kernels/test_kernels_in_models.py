@@ -14,17 +14,12 @@ from gredkit import GRED, GraphSpec, add_hops
 from gredkit.bench import graphs
 from gredkit.kernels import ops
 from gredkit.kernels.call import CALLED
+from gredkit.kernels.usable import without_kernels
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.hop_index import HopIndex
 from gredkit.registry import AGGREGATORS, ENCODERS
 
 SPEC = GraphSpec(nodes=(graphs.ATOMS,), outputs=2, edges=(graphs.BONDS,))
-
-
-@pytest.fixture
-def without_kernels(monkeypatch):
-    """A function that switches them off."""
-    return lambda: monkeypatch.setattr(ops, "library", lambda: None)
 
 
 def batch_of(K, nodes=20, count=6):
@@ -50,11 +45,11 @@ SETTINGS = [
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("K", [0, 3, 30, None])
-def test_same_outputs_and_gradients(settings, K, without_kernels):
+def test_same_outputs_and_gradients(settings, K):
     batch, model = batch_of(K), built(**settings)
     with_them = outputs_and_gradients(model, batch)
-    without_kernels()
-    plain = outputs_and_gradients(model, batch)
+    with without_kernels():
+        plain = outputs_and_gradients(model, batch)
     assert torch.allclose(with_them[0], plain[0], rtol=1e-4, atol=1e-4)
     for name, gradient in plain[1].items():
         scale = max(gradient.abs().max().item(), 0.1)  # some are zero but for rounding
@@ -171,7 +166,7 @@ def test_hooks_on_all_modules_are_called():
     assert seen >= set(model.layers.modules()) - {model.layers}
 
 
-def test_layers_that_share_weights_frozen_ones_and_a_second_backward_pass(without_kernels):
+def test_layers_that_share_weights_frozen_ones_and_a_second_backward_pass():
     batch = batch_of(3)
     model = built()
     model.layers[2] = model.layers[0]
@@ -184,8 +179,9 @@ def test_layers_that_share_weights_frozen_ones_and_a_second_backward_pass(withou
         return [*first, *torch.autograd.grad(out, parameters)]
 
     with_them = gradients()
-    without_kernels()
-    for ours, theirs in zip(with_them, gradients(), strict=True):
+    with without_kernels():
+        without = gradients()
+    for ours, theirs in zip(with_them, without, strict=True):
         assert (ours - theirs).abs().max() <= 1e-4 * max(theirs.abs().max().item(), 0.1)
 
 

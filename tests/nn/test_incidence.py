@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from incidences import EXAMPLES, dense, incidence, matrices
 from torch.autograd import gradcheck, gradgradcheck
 
-from gredkit.kernels import ops
+from gredkit.kernels.usable import without_kernels
 from gredkit.nn.incidence import Incidence, starts
 
 Matrix = tuple[list[list[int]], int]
@@ -51,8 +51,7 @@ def test_the_transposed_matrix(matrix: Matrix) -> None:
 @given(matrix=matrices())
 def test_the_transposed_matrix_is_the_same_without_kernels(matrix: Matrix) -> None:
     with_them = incidence(*matrix).transposed
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ops, "library", lambda: None)
+    with without_kernels():
         without = incidence(*matrix).transposed
     assert torch.equal(with_them.start, without.start)
     assert torch.equal(with_them.columns, without.columns)

@@ -1,5 +1,6 @@
 from torch import Tensor
 
+from gredkit.kernels.known import known
 from gredkit.nn.aggregators.base import Aggregator
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.segments import segment_reduce
@@ -7,6 +8,7 @@ from gredkit.registry import AGGREGATORS
 
 
 @AGGREGATORS.register("sum")
+@known
 class SumAggregator(Aggregator):
     """The sum of the members: the paper's DeepSets form, injective on multisets with the MLPs around it.
 

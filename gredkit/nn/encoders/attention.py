@@ -33,12 +33,13 @@ class Attention(SequenceEncoder):
         self.out = Dense(inner, dim)
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
-        key, value = self.key(z), self.value(z)  # once a set, not once a row
         query = self._heads(self.query(hops.targets.sum(z))[:, None])
-        key, value = (hops.grid.sum(x).view(hops.num_nodes, hops.width, -1) for x in (key, value))
         if self.order:
-            code = sinusoidal(hops.width, z.shape[1], z)
-            key, value = key + code @ self.key.weight.mT, value + code @ self.value.weight.mT
+            rows = hops.grid.sum(z).view(hops.num_nodes, hops.width, -1)
+            rows = rows + sinusoidal(hops.width, z.shape[1], z)
+            key, value = self.key(rows), self.value(rows)
+        else:  # once a set, not once a row
+            key, value = (hops.grid.sum(x).view(hops.num_nodes, hops.width, -1) for x in (self.key(z), self.value(z)))
         read = F.scaled_dot_product_attention(
             query, self._heads(key), self._heads(value), attn_mask=hops.mask[:, None, None]
         )

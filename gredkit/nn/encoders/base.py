@@ -19,10 +19,6 @@ class SequenceEncoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor: ...
 
-    def folded(self, hops: HopIndex) -> tuple[Tensor, ...] | None:
-        """What kernels fold into one matrix a hop that does the encoder's work, or None if that is not the way."""
-        return None
-
     def recurrent_parameters(self) -> list[nn.Parameter]:
         """What makes the recurrence: it has no weight decay, and a learning rate of its own."""
         return []

@@ -4,7 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from gredkit import ranges
-from gredkit.kernels.ops import can_fuse, hop_filter, hop_matrices, hop_scan
+from gredkit.kernels import known
+from gredkit.kernels.ops import hop_filter, hop_matrices, hop_scan
+from gredkit.kernels.usable import can_fuse
 from gredkit.nn.dense import scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder, check_state
 from gredkit.nn.hop_index import HopIndex
@@ -15,6 +17,7 @@ MODES = ("auto", "kernel", "scan", "loop")
 
 
 @ENCODERS.register("lru")
+@known.known
 class LRU(SequenceEncoder):
     """Diagonal linear recurrence over hops, farthest first, read at the target: the paper's encoder.
 
@@ -61,29 +64,24 @@ class LRU(SequenceEncoder):
         return torch.linalg.matrix_norm(self.kernel(width)) / math.sqrt(self.dim)
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
-        fused = can_fuse(z, self.in_re) and z.shape == (hops.num_sets + 1, self.dim)
-        if self.mode == "auto" and fused and self._is_cheaper_by_set(hops):
+        if (recurrence := self._for_kernels(z, hops)) is not None:
+            if self.is_folded(hops):
+                return hop_filter(z, hop_matrices(hops.width, *recurrence), hops.index)
             state = hop_scan(self._inputs(z), self._parts(), hops.index)
             return state @ torch.cat([self.out_re, -self.out_im], 1).mT
         if self.mode in ("auto", "kernel"):
-            kernel = self.kernel(hops.width)
-            if fused:
-                return hop_filter(z, kernel, hops.index)
             rows = hops.grid.sum(z).view(hops.num_nodes, hops.width * self.dim)
-            return rows @ kernel.to(z.dtype).flatten(0, 1)
+            return rows @ self.kernel(hops.width).to(z.dtype).flatten(0, 1)
         state = self.states(z, hops)[:, 0]
         return (state.real @ self.out_re.mT.to(state.real) - state.imag @ self.out_im.mT.to(state.real)).to(z.dtype)
 
-    def folded(self, hops: HopIndex) -> tuple[Tensor, ...] | None:
-        if type(self) is not LRU:  # a subclass may compute something else
-            return None
-        is_folded = self.mode == "kernel" or (self.mode == "auto" and not self._is_cheaper_by_set(hops))
-        return self._parameters_of_matrices() if is_folded else None
+    def is_folded(self, hops: HopIndex) -> bool:
+        """Whether a matrix product for every row costs no more than projecting every set once."""
+        by_set = (hops.num_sets + hops.num_nodes) * 2 * self.state_dim
+        return self.mode == "kernel" or by_set >= hops.seq_set.numel() * self.dim
 
     def kernel(self, width: int) -> Tensor:
         """Re[W_out Λ^k exp(γ) W_in] for k = 0..width - 1, transposed. Shape: [width, dim in, dim out]"""
-        if can_fuse(self.in_re):
-            return hop_matrices(width, *self._parameters_of_matrices())
         decay, angle = self._polar()
         k = torch.arange(width, device=decay.device, dtype=decay.dtype)[:, None]
         size = (self.gamma_log.to(decay) - k * decay).exp()
@@ -118,13 +116,12 @@ class LRU(SequenceEncoder):
         decay, angle = self._polar()
         return (-decay).exp() * torch.stack([angle.cos(), angle.sin()])
 
-    def _parameters_of_matrices(self) -> tuple[Tensor, ...]:
-        return self.nu_log, self.theta_log, self.gamma_log, self.in_re, self.in_im, self.out_re, self.out_im
-
-    def _is_cheaper_by_set(self, hops: HopIndex) -> bool:
-        """Whether projecting every set once costs less than a matrix product for every row."""
-        by_set = (hops.num_sets + hops.num_nodes) * 2 * self.state_dim
-        return by_set < hops.seq_set.numel() * self.dim
+    def _for_kernels(self, z: Tensor, hops: HopIndex) -> list[Tensor] | None:
+        """All weights, if kernels can make this of these rows."""
+        if not can_fuse(z) or not known.is_itself(hops) or z.shape[:-1] != (hops.num_sets + 1,):
+            return None
+        found = known.read((known.RECURRENCE, self), d=z.shape[1])
+        return None if found is None else found.weights[0]
 
     def _polar(self) -> tuple[Tensor, Tensor]:
         """-log|Λ| and the phase of Λ, never in half precision: they are multiplied by the hop."""

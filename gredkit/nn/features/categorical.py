@@ -3,6 +3,8 @@ from torch import Tensor, nn
 
 from gredkit import ranges
 from gredkit.data.task import Columns
+from gredkit.kernels import known
+from gredkit.kernels.usable import can_fuse
 from gredkit.nn.dense import GELU, Dense, Embed
 from gredkit.nn.features.base import FeatureEncoder, vocabularies
 from gredkit.nn.incidence import Incidence
@@ -27,8 +29,13 @@ class Categorical(FeatureEncoder):
 
     def forward(self, x: Tensor) -> Tensor:
         by_column = x.reshape(len(x), len(self.embeds)).long().unbind(1)
-        if len(by_column) == 1 and self.sizes[0] <= len(x):  # each symbol once, however often it occurs
+        if len(by_column) == 1 and self._is_by_symbol(len(x)):  # each symbol once, however often it occurs
             symbols = self.dense(self.gelu(self.embeds[0].weight))
             return Incidence.one_a_row(by_column[0], len(symbols)).sum(symbols)
         embedded = [embed(column) for embed, column in zip(self.embeds, by_column, strict=True)]
         return self.dense(self.gelu(torch.stack(embedded).sum(0)))
+
+    def _is_by_symbol(self, items: int) -> bool:
+        """Whether there are no more symbols than items, and whatever is made of a symbol is always the same."""
+        parts = (known.EMBEDDING, self.embeds[0]), (known.GELU, self.gelu), (known.DENSE, self.dense)
+        return can_fuse() and self.sizes[0] <= items and known.read(*parts) is not None
