@@ -22,6 +22,7 @@ RESULT = {
     "best/validation": "validation",
     "best/test": "test",
     "best/test_loss": "test_loss",
+    "best/train": "train",  # only where fit.train_score asks for it
     "final/epoch": "final_epoch",
     "final/validation": "final_validation",
     "final/train_loss": "final_train_loss",
@@ -41,7 +42,8 @@ def measured(event: Event) -> list[Any]:
 
     names = {"epoch": EPOCH, "result": RESULT}.get(event["event"], {})
     step = event["epoch"] if event["event"] == "epoch" else 0
-    return [Metric(name, float(event[key]), event["time"], step) for name, key in names.items()]
+    known = {name: event[key] for name, key in names.items() if event.get(key) is not None}
+    return [Metric(name, float(value), event["time"], step) for name, value in known.items()]
 
 
 def curve(events: Iterable[Event]) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from gredkit.errors import UserError
 
@@ -27,7 +27,7 @@ class TrialSettings:
     """What a trial trains on."""
 
     dataset: str = "ring_transfer"
-    K: int | None = None  # the last hop that is read; None is the diameter
+    K: int | Literal["dataset"] | None = None  # the last hop that is read; None is each graph's own diameter
 
 
 @dataclass(frozen=True)

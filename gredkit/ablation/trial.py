@@ -14,7 +14,7 @@ from gredkit.ablation.settings import TrialSettings
 from gredkit.ablation.source import Source
 from gredkit.composition import Composition
 from gredkit.data.diameter import diameters
-from gredkit.data.hops import check_K
+from gredkit.data.hops import DATASET, check_K
 from gredkit.data.objectives import Objective
 from gredkit.data.root import data_root
 from gredkit.data.task import SPLITS, GraphSpec, Task
@@ -88,7 +88,8 @@ class Described:
 def describe(spec: GraphSpec) -> Described:
     """The trial that gin's bindings describe; every mistake that can be seen without training is raised."""
     settings, recipe = config.read("trial"), config.read("fit")
-    check_K(settings.K)
+    if settings.K != DATASET:
+        check_K(settings.K)
     recipe.resolve_device()
     return Described(settings, recipe, config.composition(spec))
 

@@ -11,7 +11,7 @@ from gredkit import config
 from gredkit.ablation.folder import TrialFolder, write_json
 from gredkit.ablation.record import eigenvalues, environment, gin_text, hop_weights, recorded_hops, write_moments
 from gredkit.ablation.trial import describe, load_task
-from gredkit.data.cache import prepare
+from gredkit.data.cache import last_hop, prepare
 from gredkit.errors import UserError
 from gredkit.nn.models.gred import count_parameters
 from gredkit.nn.positional.base import PositionalEncoding
@@ -68,7 +68,8 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
     seed_all(trial.seed)
     model = described.composition.build(task.spec)
     device = described.recipe.resolve_device()
-    hops = recorded_hops(described.settings.K, trial.diameters)
+    K = last_hop(described.settings.K, task)
+    hops = recorded_hops(K, trial.diameters)
     start, start_weights = eigenvalues(model), hop_weights(model, hops)
 
     (folder.artifacts / "config.gin").write_text(gin_text(trial.id, trial.study, trial.settings))
@@ -76,13 +77,14 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
     write_moments(folder.artifacts / "eigenvalues.json", start=start)
     write_moments(folder.artifacts / "hop_weights.json", start=start_weights)
     described_as = {f"notes.{name}": str(note) for name, note in task.notes.items()}
+    described_as["last_hop"] = "diameter" if K is None else str(K)
     described_as["parameters"] = str(count_parameters(model))
     described_as["layers_with_eigenvalues"] = str(len(start))
     described_as["layers_with_hop_weights"] = str(len(start_weights))
     folder.append("started", pid=os.getpid(), device=str(device), described=described_as)
 
     positional: PositionalEncoding = model.positional  # type: ignore[assignment]
-    graphs = prepare(task.graphs, described.settings.K, positional)
+    graphs = prepare(task.graphs, K, positional)
     known = folder.last_epoch()
 
     def on_epoch(report: EpochReport) -> None:
@@ -93,7 +95,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
                  on_epoch=on_epoch, should_stop=should_stop)  # fmt: skip
     write_moments(folder.artifacts / "eigenvalues.json", start=start, end=eigenvalues(model))
     write_moments(folder.artifacts / "hop_weights.json", start=start_weights, end=hop_weights(model, hops))
-    about = SavedModel.of(task, described.composition, described.settings.K, described.settings.dataset,
+    about = SavedModel.of(task, described.composition, K, described.settings.dataset,
                           config.settings(DATASETS, described.settings.dataset), trial.source.modules,
                           described.recipe.precision)  # fmt: skip
     save(folder.artifacts / "model", model, about)

@@ -17,8 +17,10 @@ from torch_geometric.data import Data
 
 from gredkit.data import columns
 from gredkit.data.columns import Columns, Damaged
-from gredkit.data.hops import HopArrays, HopData, attach_hops, check_K, cut_arrays, hop_arrays, in_parallel
+from gredkit.data.diameter import diameter
+from gredkit.data.hops import DATASET, HopArrays, HopData, attach_hops, check_K, cut_arrays, hop_arrays, in_parallel
 from gredkit.data.root import data_root
+from gredkit.data.task import Task
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.writing import writing
 
@@ -53,6 +55,26 @@ def prepare(
         for graph, values in zip(prepared, _positional(graphs, positional, folder, name, progress), strict=True):
             graph[positional.key] = torch.from_numpy(values["values"])
     return prepared
+
+
+def last_hop(K: int | str | None, task: Task, folder: Path | None = None, progress: bool = True) -> int | None:
+    """K as `prepare` takes it: 'dataset' is the largest distance between two nodes of a training graph.
+
+    Every graph is then read up to that hop, whatever its own diameter is: of one that reaches less far, the rest
+    are empty hops; of one that reaches farther, which only a graph outside the training split can, the nodes
+    beyond are not seen. A graph in several pieces counts with the largest distance within one of them.
+    """
+    if K != DATASET:
+        check_K(K)  # type: ignore[arg-type]
+        return K  # type: ignore[return-value]
+    graphs = task.part("train")
+
+    def search() -> Iterator[Mapping[str, np.ndarray]]:
+        for reach in in_parallel(diameter, graphs, "diameters", progress=progress):
+            yield {"diameter": np.array([reach])}
+
+    found = cached((folder or cache_folder()) / f"diameters-{fingerprint(graphs)}-v{columns.FORMAT}", search)
+    return max((int(values["diameter"][0]) for values in found), default=0)
 
 
 def fingerprint(graphs: Sequence[Data]) -> str:

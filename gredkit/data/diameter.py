@@ -11,14 +11,16 @@ SAMPLE = 256  # graphs, evenly over the dataset
 LARGEST = 1000  # nodes of a graph beyond which searching from every node takes too long
 
 
-def diameters(graphs: Sequence[Data]) -> tuple[float, float] | None:
-    """Median and largest diameter of a sample of graphs; nothing if one of them is too large to search.
+def diameter(graph: Data) -> int:
+    """The largest distance between two nodes that reach each other; of a graph in pieces the largest of theirs."""
+    return max(int(hop_arrays(graph, None).seq_length.max(initial=1)) - 1, 0)
 
-    The diameter of a graph in several pieces is the largest of theirs.
-    """
+
+def diameters(graphs: Sequence[Data]) -> tuple[float, float] | None:
+    """Median and largest diameter of a sample of graphs; nothing if one of them is too large to search."""
     places = np.unique(np.linspace(0, len(graphs) - 1, min(SAMPLE, len(graphs))).round().astype(int))
     sample = [graphs[int(place)] for place in places]
     if not sample or any((graph.num_nodes or 0) > LARGEST for graph in sample):
         return None
-    found = [max(int(hop_arrays(graph, None).seq_length.max(initial=1)) - 1, 0) for graph in sample]
+    found = [diameter(graph) for graph in sample]
     return float(np.median(found)), float(max(found))

@@ -17,6 +17,7 @@ from gredkit.errors import UserError
 
 T = TypeVar("T")
 FARTHEST = 10_000  # hops: beyond it only None, the diameter, makes sense
+DATASET = "dataset"  # in place of K: the largest distance in the training graphs
 CHUNK = 64  # graphs that a thread takes at a time
 NODE_KEYS = {"x", "feat", "pos", "batch", "n_id", "tf", "adj", "adj_t"}  # from these PyG knows the number of nodes
 

@@ -1,4 +1,4 @@
-"""Dense layers and embeddings with the published initialisation."""
+"""Dense layers as the published code starts them, embeddings, and the two forms of gelu."""
 
 import math
 
@@ -30,21 +30,31 @@ class Dense(nn.Linear):
 
 @known
 class Embed(nn.Embedding):
-    """Embedding with weights of variance 1 / dim. Shape: [...] -> [..., dim]"""
+    """Embedding with normal weights of a standard deviation, by default 1/√dim: rows of length about 1.
+
+    The published code has 0.01. Shape: [...] -> [..., dim]
+    """
+
+    def __init__(self, size: int, dim: int, std: float | None = None):
+        if std is not None:
+            ranges.not_negative("std", std)
+        self.std = std
+        super().__init__(size, dim)
 
     def reset_parameters(self) -> None:
-        nn.init.normal_(self.weight, std=1 / math.sqrt(self.embedding_dim))
+        nn.init.normal_(self.weight, std=1 / math.sqrt(self.embedding_dim) if self.std is None else self.std)
 
 
 @known
 class GELU(nn.GELU):
-    """gelu, exact (`erf`) or as published (`tanh`)."""
+    """gelu, exact (`erf`, which None stands for) or as published (`tanh`)."""
 
-    def __init__(self, form: str = "erf"):
-        ranges.one_of("gelu", form, ("erf", "tanh"))
+    def __init__(self, form: str | None = None):
+        if form is not None:
+            ranges.one_of("gelu", form, ("erf", "tanh"))
         super().__init__(approximate="tanh" if form == "tanh" else "none")
 
 
-def gelu_mlp(inputs: int, hidden: int, outputs: int, gelu: str) -> nn.Sequential:
+def gelu_mlp(inputs: int, hidden: int, outputs: int, gelu: str | None) -> nn.Sequential:
     """Dense(gelu(Dense(x)))."""
     return nn.Sequential(Dense(inputs, hidden), GELU(gelu), Dense(hidden, outputs))

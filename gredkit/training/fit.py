@@ -50,6 +50,7 @@ class Result:
     final_validation: float
     final_train_loss: float
     seconds: float  # of all epochs, those before an interruption included
+    train: float | None = None  # of the tested model on the training graphs, if the recipe asks for it
 
 
 class Interrupted(Exception):
@@ -138,6 +139,7 @@ def fit(
     model.load_state_dict(state.best)
     seed_all(mixed(seed, "test"))
     tested = examine(test, progress.best_epoch, "test")
+    fitted = examine(train, progress.best_epoch, "training").score if recipe.train_score else None
     return Result(
         epoch=progress.best_epoch,
         validation=progress.best_validation,
@@ -147,6 +149,7 @@ def fit(
         final_validation=progress.validation,
         final_train_loss=progress.train_loss,
         seconds=progress.seconds,
+        train=fitted,
     )
 
 

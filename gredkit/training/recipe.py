@@ -23,6 +23,7 @@ class Recipe:
     warmup: float = 0.05  # the share of all steps in which the learning rate rises
     clip_norm: float | None = None  # the largest norm of all gradients together
     patience: int | None = None  # stop after so many epochs without a better validation score
+    train_score: bool = False  # whether the tested model is also scored on the training graphs, once, at the end
     device: str = "auto"  # the GPU if there is one, or any name that torch knows
     precision: str = "float32"  # of the forward pass; the parameters stay as they are
     compile: bool = False
@@ -40,8 +41,9 @@ class Recipe:
         if self.patience is not None:
             ranges.whole("patience", self.patience, 1, FOREVER)
         ranges.one_of("precision", self.precision, PRECISIONS)
-        if not isinstance(self.compile, bool):
-            raise UserError(f"compile is True or False, not {ranges.said(self.compile)}")
+        for name in ("compile", "train_score"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise UserError(f"{name} is True or False, not {ranges.said(value)}")
 
     def resolve_device(self) -> torch.device:
         """The device to train on; one that is not there is a `UserError`."""

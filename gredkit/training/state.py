@@ -16,7 +16,12 @@ from gredkit.training.optimiser import adamw
 from gredkit.training.recipe import Recipe
 
 log = logging.getLogger(__name__)
-FREE = ("device", "compile", "checkpoint_seconds")  # of the recipe: may change while a training is interrupted
+FREE = (
+    "device",
+    "compile",
+    "checkpoint_seconds",
+    "train_score",
+)  # of the recipe: may change while a training is interrupted
 
 
 def identity(task: Task, recipe: Recipe, seed: int) -> dict[str, Any]:

@@ -12,11 +12,14 @@ import pytest
 from commands import run
 from studies import TRIALS, WITHOUT_AXES, TinyStudy
 
+from gredkit import add_hops
 from gredkit.ablation.plan import make_plan
 from gredkit.ablation.source import Source
 from gredkit.ablation.tracking import Tracker
+from gredkit.data.datasets.ring_transfer import ring_transfer
 from gredkit.nn.encoders.lru import initial_eigenvalues
 from gredkit.saved import load_folder
+from gredkit.training.evaluation import evaluate
 
 ONE = WITHOUT_AXES.replace("(0, 1)", "(3,)")
 
@@ -81,6 +84,27 @@ def test_files_say_all_of_it_again(one_trial, monkeypatch):
     assert end == pytest.approx(trained.hop_weights(3).tolist(), rel=1e-5)
     assert start != pytest.approx(end, rel=1e-5)
     assert {file.name for file in (artifacts / "model").iterdir()} == {"model.json", "weights.safetensors"}
+
+
+def test_what_K_came_to_and_the_training_score_are_kept(tmp_path):
+    study = TinyStudy(tmp_path, ONE + "trial.K = 'dataset'\nfit.train_score = True\n")
+    result = study.run()
+    assert result.returncode == 0, result.stderr
+    (known,) = study.trials().values()
+    assert (known.params["K"], known.params["last_hop"]) == ("dataset", "2")
+    trained = load_folder(next(study.folder.glob(f"mlartifacts/tiny/{known.run}/artifacts/model")))
+    assert trained.about.K == 2
+    task = ring_transfer(distance=2, graphs=40)
+    train = [add_hops(graph, 2) for graph in task.part("train")]
+    assert known.metrics["best/train"] == pytest.approx(evaluate(trained.model, train, task).score)
+    artifacts = next(study.folder.glob(f"mlartifacts/tiny/{known.run}/artifacts"))
+    assert "trial.K = 'dataset'" in (artifacts / "config.gin").read_text()
+
+
+def test_without_being_asked_there_is_no_training_score(one_trial):
+    _, known, _ = one_trial
+    assert known.params["last_hop"] == "diameter"
+    assert "best/train" not in known.metrics
 
 
 def test_the_model_predicts_what_was_tested(one_trial):

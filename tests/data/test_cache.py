@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -16,8 +17,11 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from gredkit import add_hops
-from gredkit.data.cache import fingerprint, prepare
+from gredkit.data.cache import fingerprint, last_hop, prepare
 from gredkit.data.hops import cut_arrays, hop_arrays
+from gredkit.data.objectives import objective
+from gredkit.data.task import GraphSpec, Task
+from gredkit.errors import UserError
 from gredkit.registry import POSITIONAL
 
 KEYS = ("hop_set_size", "hop_set_member", "hop_seq_length", "hop_seq_set", "hop_K", "hop_profile")
@@ -199,3 +203,68 @@ def test_a_killed_process_leaves_nothing_that_is_taken_for_good(tmp_path):
     assert left_over.endswith(".unfinished")
     assert start(tmp_path, 200, 1500).communicate(timeout=300) == ("prepared 1500\n", "")
     assert entries(tmp_path) == [left_over.removesuffix(".unfinished")]
+
+
+# K = 'dataset'
+
+
+def path_graphs(*lengths):
+    """A path for each tuple of lengths, or several beside each other: a graph in pieces."""
+    made = []
+    for pieces in lengths:
+        start, edges = 0, []
+        for length in pieces:
+            edges += [(v, v + 1) for v in range(start, start + length - 1)]
+            start += length
+        edge_index = torch.tensor(edges, dtype=torch.long).view(-1, 2).T
+        made.append(Data(x=torch.zeros(start, 1).long(), edge_index=edge_index, y=torch.zeros(1)))
+    return made
+
+
+def task_of(train, validation, test):
+    graphs = [*train, *validation, *test]
+    ends = len(train), len(train) + len(validation), len(graphs)
+    splits = {"train": range(ends[0]), "validation": range(*ends[:2]), "test": range(*ends[1:])}
+    return Task("paths", GraphSpec((1,), 1), graphs, splits, objective("regression"))
+
+
+def test_the_datasets_K_is_the_largest_distance_in_the_training_graphs(tmp_path):
+    """Pieces count by themselves, and what only a graph outside the training split has is not counted."""
+    task = task_of(path_graphs((3,), (1,), (2, 5, 4)), path_graphs((9,)), path_graphs((2,)))
+    K = last_hop("dataset", task, tmp_path, progress=False)
+    assert K == 4
+    prepared = prepare(task.graphs, K, folder=tmp_path, progress=False)
+    assert [int(graph.hop_K) for graph in prepared] == [4] * 5
+    assert [int(graph.hop_seq_length.max()) for graph in prepared] == [3, 1, 5, 5, 2]  # of nine hops, five are read
+    (found,) = tmp_path.glob("diameters-*[0-9]")
+    before = (found / "diameter").stat().st_mtime_ns
+    assert last_hop("dataset", task, tmp_path, progress=False) == 4
+    assert (found / "diameter").stat().st_mtime_ns == before
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(any_graphs(), min_size=1, max_size=4))
+def test_the_datasets_K_against_networkx(tmp_path_factory, graphs):
+    expected = 0
+    for one in graphs:
+        simple = nx.Graph(one.edge_index.T.tolist())
+        expected = max([expected, *(nx.diameter(simple.subgraph(part)) for part in nx.connected_components(simple))])
+    task = task_of(graphs, path_graphs((40,)), path_graphs((40,)))
+    assert last_hop("dataset", task, tmp_path_factory.mktemp("cache"), progress=False) == expected
+
+
+def test_graphs_without_an_edge_have_only_themselves(tmp_path):
+    task = task_of(path_graphs((1,), (1, 1)), path_graphs((3,)), path_graphs((1,)))
+    assert last_hop("dataset", task, tmp_path, progress=False) == 0
+
+
+@pytest.mark.parametrize("K", [0, 3, None])
+def test_other_values_of_K_stay_as_they_are(tmp_path, K):
+    assert last_hop(K, task_of(path_graphs((3,)), [], []), tmp_path) == K
+    assert not entries(tmp_path)
+
+
+@pytest.mark.parametrize("K", ["Dataset", -1, 2.5, True])
+def test_what_is_no_K(tmp_path, K):
+    with pytest.raises(UserError, match="K counts hops and cannot be"):
+        last_hop(K, task_of(path_graphs((3,)), [], []), tmp_path)

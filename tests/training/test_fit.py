@@ -22,9 +22,10 @@ from training.small import (
 )
 
 from gredkit import add_hops
+from gredkit.data.cache import prepare
 from gredkit.errors import UserError
 from gredkit.training.checkpoint import load
-from gredkit.training.evaluation import evaluate
+from gredkit.training.evaluation import evaluate, predict_all
 from gredkit.training.fit import Diverged, fit
 from gredkit.training.recipe import Recipe
 from gredkit.training.schedule import factor
@@ -208,6 +209,22 @@ def test_no_number_is_never_better_than_a_number(scores, best, larger_is_better)
 def test_patience(scores, patience, final):
     task = with_scores(small_task(), *scores)
     assert train(small_model(task), task, epochs=7, patience=patience).final_epoch == final
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_the_tested_model_is_scored_on_its_training_graphs_where_that_is_asked(dropout):
+    task = small_task()
+    model = small_model(task, dropout=dropout)
+    plain = train(model, task)
+    kept = weights(model)
+    asked = train(model := small_model(task, dropout=dropout), task, train_score=True)
+    assert plain.train is None
+    assert replace(asked, seconds=0, train=None) == replace(plain, seconds=0)  # nothing else is touched by it
+    assert same_bits(kept, weights(model))
+    graphs = prepare(task.part("train"), None, progress=False)
+    outputs = predict_all(model, graphs, batch_size=5)
+    answers, truth = outputs.argmax(1), torch.cat([graph.y for graph in graphs])
+    assert asked.train == pytest.approx((answers == truth)[truth >= 0].double().mean().item())
 
 
 # What goes wrong.

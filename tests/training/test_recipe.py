@@ -24,6 +24,7 @@ from gredkit.training.recipe import Recipe
         ("patience", 0, "patience is a whole number from 1 to 1,000,000,000, not 0"),
         ("precision", "half", "precision is one of float32, bfloat16, float16, not 'half'"),
         ("compile", "yes", "compile is True or False, not 'yes'"),
+        ("train_score", 1, "train_score is True or False, not 1"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_a_sentence(name, value, sentence):

@@ -15,15 +15,16 @@ from gredkit.registry import FEATURES
 class Categorical(FeatureEncoder):
     """One embedding a column, summed, then a dense layer: the published encoder of molecules.
 
-    Dense(gelu(Σ_c Embed_c(x_c)))
+    Dense(gelu(Σ_c Embed_c(x_c))). `std` is that of the embeddings at the start: 0.01 as published, 1/√dim if None.
+    `gelu` is the model's unless it is set.
     Shape: x [items] or [items, columns], integers -> [items, dim]
     """
 
-    def __init__(self, columns: Columns, dim: int, gelu: str = "erf"):
+    def __init__(self, columns: Columns, dim: int, gelu: str | None = None, std: float | None = None):
         super().__init__()
         ranges.width("dim", dim)
         self.sizes = vocabularies(columns)
-        self.embeds = nn.ModuleList(Embed(size, dim) for size in self.sizes)
+        self.embeds = nn.ModuleList(Embed(size, dim, std) for size in self.sizes)
         self.gelu = GELU(gelu)
         self.dense = Dense(dim, dim)
 

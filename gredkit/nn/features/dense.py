@@ -12,11 +12,11 @@ from gredkit.registry import FEATURES
 class DenseFeatures(FeatureEncoder):
     """Two dense layers over real-valued columns: the published encoder of superpixels.
 
-    Dense(gelu(Dense(x)))
+    Dense(gelu(Dense(x))). `gelu` is the model's unless it is set.
     Shape: x [items] or [items, columns] -> [items, dim]
     """
 
-    def __init__(self, columns: Columns, dim: int, gelu: str = "erf"):
+    def __init__(self, columns: Columns, dim: int, gelu: str | None = None):
         super().__init__()
         ranges.width("dim", dim)
         if not isinstance(columns, int):

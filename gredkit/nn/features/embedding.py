@@ -12,16 +12,17 @@ from gredkit.registry import FEATURES
 class Embedding(FeatureEncoder):
     """The embedding of one symbol, given by its number or as a one-hot row: the published encoder of PATTERN.
 
+    `std` is that of the embeddings at the start: 0.01 as published, 1/√dim if None.
     Shape: x [items], [items, 1] or one-hot [items, vocabulary] -> [items, dim]
     """
 
-    def __init__(self, columns: Columns, dim: int):
+    def __init__(self, columns: Columns, dim: int, std: float | None = None):
         super().__init__()
         ranges.width("dim", dim)
         sizes = vocabularies(columns)
         if len(sizes) != 1:
             raise UserError(f"'embedding' takes one symbol, not {len(sizes)} columns: use 'categorical'")
-        self.embed = Embed(sizes[0], dim)
+        self.embed = Embed(sizes[0], dim, std)
 
     def forward(self, x: Tensor) -> Tensor:
         one_hot = x.dim() == 2 and x.shape[1] > 1

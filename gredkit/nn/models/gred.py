@@ -1,4 +1,7 @@
+import inspect
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +15,7 @@ from gredkit.nn.features.base import usual_features
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.incidence import Incidence
 from gredkit.nn.layer import GREDLayer, through
-from gredkit.registry import FEATURES, MODELS, POSITIONAL
+from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL
 
 Component = str | Callable[..., nn.Module]
 READOUTS = ("sum", "mean", "node")
@@ -26,7 +29,8 @@ class GRED(nn.Module):
     Components are given by name, or as anything that builds one: `encoder=partial(LRU, mode="scan")`; the
     feature encoder is by default `categorical` or `dense`, as the nodes' columns are. With
     `edge_features` each node also receives the mean of its edges' encoded features, as the published ZINC
-    model does. A positional encoding takes its columns out of `dim`. The head is Dense(gelu(Dense(·))), or
+    model does. A positional encoding takes its columns out of `dim`. `gelu` is that of all parts which have a
+    parameter of this name and are not told another. The head is Dense(gelu(Dense(·))), or
     Dense(·) with `head_layers=1`.
     Shape: batch of HopData -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
@@ -60,12 +64,16 @@ class GRED(nn.Module):
         if edge_features is not None and spec.edges is None:
             raise UserError("edge_features are asked for, but these graphs carry none")
         self.dim, self.readout = dim, readout
-        self.positional = POSITIONAL.resolve(positional)()
+        self.positional = _with_gelu(POSITIONAL.resolve(positional), gelu)()
         if self.positional.width >= dim:
             raise UserError(f"a positional encoding of {self.positional.width} columns leaves none of dim={dim}")
         width = dim - self.positional.width
-        self.features = FEATURES.resolve(features or usual_features(spec.nodes))(spec.nodes, width)
-        self.edge_features = FEATURES.resolve(edge_features)(spec.edges, width) if edge_features else None
+        self.features = _with_gelu(FEATURES.resolve(features or usual_features(spec.nodes)), gelu)(spec.nodes, width)
+        self.edge_features = (
+            _with_gelu(FEATURES.resolve(edge_features), gelu)(spec.edges, width) if edge_features else None
+        )
+        aggregator = _with_gelu(AGGREGATORS.resolve(aggregator), gelu)
+        encoder = _with_gelu(ENCODERS.resolve(encoder), gelu)
         self.layers = nn.ModuleList(
             GREDLayer(dim, aggregator, encoder, expand, glu, gelu, dropout, empty_hops) for _ in range(layers)
         )
@@ -94,6 +102,12 @@ class GRED(nn.Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, readout={self.readout!r}, parameters={count_parameters(self):,}"
+
+
+def _with_gelu(component: Callable[..., nn.Module], gelu: str) -> Callable[..., Any]:
+    """The component with the model's gelu, if it has one and none of its own."""
+    own = inspect.signature(component).parameters.get("gelu")
+    return partial(component, gelu=gelu) if own is not None and own.default is None else component
 
 
 def mean_of_edges(edges: Tensor, target: Tensor, num_nodes: int) -> Tensor:

@@ -13,18 +13,18 @@ from gredkit.registry import POSITIONAL
 class Degree(PositionalEncoding):
     """An embedding of the number of distinct neighbours; the last one stands for `largest` and more.
 
-    Embed(min(|N(v)|, largest))
+    Embed(min(|N(v)|, largest)). `std` is that of the embeddings at the start, 1/√width if None.
     Shape: [nodes] -> [nodes, width]
     """
 
     key = "pe_degree"
 
-    def __init__(self, largest: int = 64, width: int = 16):
+    def __init__(self, largest: int = 64, width: int = 16, std: float | None = None):
         super().__init__()
         ranges.whole("largest", largest)
         ranges.width("width", width)
         self.largest, self.width = largest, width
-        self.embed = Embed(largest + 1, width)
+        self.embed = Embed(largest + 1, width, std)
 
     def precompute(self, data: Data) -> Tensor:
         """The degree as it is, so that `largest` may change later. Shape: [nodes]"""

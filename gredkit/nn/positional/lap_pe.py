@@ -22,7 +22,7 @@ class LapPE(PositionalEncoding):
     key = "pe_lap"
     depends_on = ("k",)
 
-    def __init__(self, k: int = 10, width: int = 16, gelu: str = "erf"):
+    def __init__(self, k: int = 10, width: int = 16, gelu: str | None = None):
         super().__init__()
         ranges.width("k", k)
         ranges.width("width", width)

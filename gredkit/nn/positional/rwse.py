@@ -30,7 +30,7 @@ class RWSE(PositionalEncoding):
     key = "pe_rwse"
     depends_on = ("steps",)
 
-    def __init__(self, steps: int = 16, width: int = 16, gelu: str = "erf"):
+    def __init__(self, steps: int = 16, width: int = 16, gelu: str | None = None):
         super().__init__()
         ranges.width("steps", steps)
         ranges.width("width", width)

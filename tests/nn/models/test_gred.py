@@ -3,6 +3,7 @@ from functools import partial
 
 import pytest
 import torch
+from torch import nn
 from torch_geometric.data import Batch, Data
 
 from gredkit import GRED, GraphSpec, add_hops, count_parameters
@@ -10,7 +11,8 @@ from gredkit.errors import UserError
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.features.categorical import Categorical
 from gredkit.nn.models.gred import mean_of_edges
-from gredkit.registry import FEATURES
+from gredkit.nn.positional.lap_pe import LapPE
+from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, POSITIONAL
 
 SPEC = GraphSpec(nodes=(5, 3), outputs=2, edges=(4,))
 COLUMNS = {"categorical": (5, 3), "embedding": (5,), "dense": 4}
@@ -79,6 +81,33 @@ def test_edge_features_add_the_mean_over_a_nodes_edges():
     b = batch()
     expected = model.features(b.x) + mean_of_edges(model.edge_features(b.edge_attr), b.edge_index[1], 5)
     assert torch.equal(model.encode_features(b), expected)
+
+
+EVERY_PART = {
+    **{f"features {name}": (COLUMNS.get(name, (5, 3)), {"features": name}) for name in FEATURES},
+    **{f"positional {name}": ((5, 3), {"positional": name}) for name in POSITIONAL},
+    **{f"aggregator {name}": ((5, 3), {"aggregator": name}) for name in AGGREGATORS},
+    **{f"encoder {name}": ((5, 3), {"encoder": name}) for name in ENCODERS},
+    "edge features": ((5, 3), {"edge_features": "categorical"}),
+}
+
+
+@pytest.mark.parametrize("part", EVERY_PART)
+@pytest.mark.parametrize(("gelu", "form"), [("tanh", "tanh"), ("erf", "none")])
+def test_the_gelu_of_the_model_is_that_of_all_its_parts(part, gelu, form):
+    columns, parts = EVERY_PART[part]
+    model = GRED(GraphSpec(columns, outputs=2, edges=(4,)), dim=24, gelu=gelu, **parts)
+    assert {module.approximate for module in model.modules() if isinstance(module, nn.GELU)} == {form}
+    assert model.head[1].approximate == form
+
+
+def test_a_part_may_have_a_gelu_of_its_own():
+    parts = {"features": partial(Categorical, gelu="erf"), "positional": partial(LapPE, gelu="tanh", width=4)}
+    model = GRED(SPEC, dim=8, gelu="tanh", **parts)
+    assert (model.features.gelu.approximate, model.positional.mlp[1].approximate) == ("none", "tanh")
+    model = GRED(SPEC, dim=8, **parts)
+    assert (model.features.gelu.approximate, model.positional.mlp[1].approximate) == ("none", "tanh")
+    assert model.layers[0].gelu.approximate == "none"
 
 
 def test_encoding_each_symbol_once_is_encoding_all_items():
