@@ -12,6 +12,7 @@ from gredkit.reports.numbers import NOTHING, p_value, several, significant
 from gredkit.reports.published import reference
 from gredkit.reports.statistics import GROUP, TASK
 from gredkit.reports.study import StudyData
+from gredkit.reports.summary import about_intervals
 
 Row = dict[str, Any]
 Titles = dict[tuple[str, ...], str]  # of each dataset and metric
@@ -23,14 +24,15 @@ SCORES = (
     Column("test score", True),
     Column("seeds", True),
     Column("difference to base", True),
-    Column("p (Holm)", True),
+    Column("p (corrected)", True),
     Column("effect size", True),
     *(Column(title, True) for title in COSTS.values()),
     Column("again"),
 )
 DIFFERENCE = (
-    "over the seeds that both finished, + is better, with a bootstrap interval; bold where it holds. p: after Holm's "
-    "correction. Effect size: mean over standard deviation of the differences, corrected for few seeds (Hedges)."
+    "over the seeds that both finished, + is better, with its interval in brackets; bold where it holds, which is "
+    "where the interval excludes 0. p: of a paired t test, times the number of comparisons (Bonferroni). Effect size: "
+    "mean over standard deviation of the differences, corrected for few seeds (Hedges)."
 )
 MEASURED = {"test": "test", "validation": "validation", "epoch": "best epoch", "seconds": "seconds"}
 TRIALS = (
@@ -52,6 +54,8 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
     notes = list(laid.notes)
     if len(comparisons):
         notes.append(f"Difference: to {', '.join(comparisons['base'].unique())}, {DIFFERENCE}")
+    if comparisons["low"].notna().any():
+        notes.append(about_intervals(int(comparisons["tests"].iloc[0])))
     if len(summary) > MOST:
         notes.append(f"These are the first {MOST:,} of {len(summary):,} rows; table.csv has all.")
     tasks = summary[TASK].drop_duplicates().itertuples(index=False, name=None)
@@ -89,10 +93,11 @@ def _difference(row: Row | None, is_base: bool) -> list[Html]:
     text = f"{'+' if row['difference'] > 0 else ''}{significant(row['difference'])}"
     if pd.notna(row["low"]):
         text += f" ({significant(row['low'])} to {significant(row['high'])})"
-    p = p_value(row["p_holm"]).removeprefix("p ").removeprefix("= ") if pd.notna(row["p_holm"]) else NOTHING
+    corrected = row["p_corrected"]
+    p = p_value(corrected).removeprefix("p ").removeprefix("= ") if pd.notna(corrected) else NOTHING
     return [
         number(_below(text), row["difference"], row["holds"]),
-        number(p, row["p_holm"]),
+        number(p, corrected),
         number(significant(row["effect"], 2), row["effect"]),
     ]
 

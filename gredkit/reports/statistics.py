@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from gredkit.reports.paired import LEAST_PAIRS, LEVEL, Paired, holm, paired
+from gredkit.reports.paired import LEAST_PAIRS, LEVEL, Paired, paired
 
 STATES = ("finished", "unscored", "diverged", "failed", "interrupted", "running", "missing")
 TASK = ["dataset", "metric"]
 GROUP = [*TASK, "variant"]
-COMPARED = ("pairs", "wins", "ties", "losses", "difference", "low", "high", "effect", "p", "p_exact", "p_least")
+COMPARED = ("pairs", "wins", "ties", "losses", "difference", "effect", "p", "p_exact", "p_least")
 
 
 def final(results: pd.DataFrame) -> pd.DataFrame:
@@ -44,10 +44,11 @@ def comparisons(results: pd.DataFrame) -> pd.DataFrame:
 
     The base is the study's first variant, or the dataset's first where it lacks that one. Seeds that not both
     finished are `left_out`; if the better one diverged on any, it is `flattered` and its lead does not hold.
-    `p_holm` is corrected over all rows; `holds` says whether the difference survives that.
+    All rows share the 5 % of errors (`tests` is their number): `p_corrected` is p times that, `low` and `high` are the
+    ends of an interval that excludes 0 exactly where the difference `holds`. A flattered one has no interval.
     """
     trials = final(results)
-    rows = []
+    rows, pairs = [], []
     for task, here in trials.groupby(TASK, sort=False) if len(trials) else ():
         table, larger = seeds_by_variant(here), bool(here["larger_is_better"].iloc[0])
         base = trials["variant"].iloc[0] if trials["variant"].iloc[0] in table else table.columns[0]
@@ -58,16 +59,28 @@ def comparisons(results: pd.DataFrame) -> pd.DataFrame:
             left_out = len(seeds[variant] | seeds[base]) - found.pairs
             flattered = bool(found.pairs) and (variant if found.difference > 0 else base) in diverging
             values = (getattr(found, name) for name in COMPARED)
-            rows.append((*task, variant, base, *values, left_out, flattered, found.is_supported, note(found)))
-    columns = [*GROUP, "base", *COMPARED, "left_out", "flattered", "holds", "note"]
-    return _corrected(pd.DataFrame(rows, columns=columns))
+            rows.append((*task, variant, base, *values, left_out, flattered, note(found)))
+            pairs.append(found)
+    frame = pd.DataFrame(rows, columns=[*GROUP, "base", *COMPARED, "left_out", "flattered", "note"])
+    tests = int(frame["p"].notna().sum())
+    frame.insert(frame.columns.get_loc("p") + 1, "p_corrected", _corrected(frame, tests))
+    flattered = frame["flattered"].to_numpy(bool)
+    ends = np.array([found.interval(tests) for found in pairs]).reshape(-1, 2)
+    low, high = np.where(flattered, np.nan, ends[:, 0]), np.where(flattered, np.nan, ends[:, 1])
+    place = frame.columns.get_loc("difference") + 1
+    for name, column in (("tests", tests), ("high", high), ("low", low)):
+        frame.insert(place, name, column)
+    same = frame["effect"].isna() & (frame["p_corrected"] <= LEVEL)  # on every seed: there is only the exact test
+    frame.insert(frame.columns.get_loc("note"), "holds", ((low > 0) | (high < 0) | same) & ~flattered)
+    return frame
 
 
 def leaders(results: pd.DataFrame) -> pd.DataFrame:
     """A row a dataset: the variant of the best mean, and whether its lead over every other one `holds`.
 
-    p is the largest of its paired tests, times the number of others because it was chosen by looking; `p_holm` is
-    corrected over datasets. A variant without a score is no rival; one that cannot be tested leaves the lead open.
+    p is the largest of its paired tests. All tests of all leaders with their `rivals` share the 5 % of errors, which
+    also pays for choosing the leader by looking: `p_corrected` is p times their number. A variant without a score is
+    no rival; one that cannot be tested leaves the lead open.
     """
     trials = final(results)
     rows = []
@@ -82,9 +95,12 @@ def leaders(results: pd.DataFrame) -> pd.DataFrame:
         ]
         is_ahead = bool(rivals) and all(rival.difference > 0 and rival.is_supported for rival in rivals)
         flattered = leader in _diverging(here)
-        p = np.minimum(1.0, len(rivals) * np.max([rival.p for rival in rivals])) if rivals else np.nan
+        p = np.max([rival.p for rival in rivals]) if rivals else np.nan
         rows.append((*task, leader, means[leader], len(rivals), p, flattered, is_ahead))
-    return _corrected(pd.DataFrame(rows, columns=[*GROUP, "mean", "rivals", "p", "flattered", "holds"]))
+    frame = pd.DataFrame(rows, columns=[*GROUP, "mean", "rivals", "p", "flattered", "holds"])
+    frame.insert(frame.columns.get_loc("p") + 1, "p_corrected", _corrected(frame, int(frame["rivals"].sum())))
+    frame["holds"] = frame["holds"].astype(bool) & ~frame["flattered"].astype(bool) & (frame["p_corrected"] <= LEVEL)
+    return frame
 
 
 def seeds_by_variant(trials: pd.DataFrame) -> pd.DataFrame:
@@ -113,9 +129,6 @@ def _diverging(trials: pd.DataFrame) -> set[str]:
     return set(trials["variant"][trials["state"] == "diverged"])
 
 
-def _corrected(frame: pd.DataFrame) -> pd.DataFrame:
-    """`holds` only what a test supports after Holm's correction, and what does not come from leaving out a failure."""
-    p_holm = holm(frame["p"].to_numpy(float))
-    frame.insert(frame.columns.get_loc("p") + 1, "p_holm", p_holm)
-    frame["holds"] = frame["holds"].astype(bool) & ~frame["flattered"].astype(bool) & (frame["p_holm"] <= LEVEL)
-    return frame
+def _corrected(frame: pd.DataFrame, tests: int) -> pd.Series:
+    """p for being one of several tests, after Bonferroni."""
+    return (frame["p"].astype(float) * tests).clip(upper=1.0)

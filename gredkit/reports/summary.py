@@ -12,6 +12,7 @@ from gredkit.reports.published import reference
 from gredkit.reports.statistics import counts, leaders, unfinished
 
 Row = dict[str, Any]
+SHARE = f"{100 * (1 - LEVEL):.0f} %"
 TOLD = {  # of one trial, of several
     "unscored": ("finished without a score", "finished without a score"),
     "interrupted": ("was interrupted", "were interrupted"),
@@ -73,19 +74,25 @@ def _difference(row: Row) -> str:
     if pairs < LEAST_PAIRS:
         result = f"{ahead}, {on_seeds}.{left_out}"
         return f"With {seeds} no test was made between {variant} and {base} on {dataset}: {result}"
-    numbers = f"({_interval(row)}), {on_seeds}; {p_value(row['p_holm'])} after Holm's correction.{left_out}"
+    numbers = f"({_interval(row)}), {on_seeds}; {_corrected(row)}.{left_out}"
     if row["holds"]:
         return f"{better} beats {worse} on {dataset} {amount} {numbers}"
     return f"No difference that holds between {variant} and {base} on {dataset}: {ahead} {numbers}"
 
 
 def _interval(row: Row) -> str:
-    """Seen from the better one; called 95 % only where so many seeds can cover that much."""
-    if math.isnan(row["low"]):
+    """Seen from the better one."""
+    if math.isnan(row["effect"]):
         return "the same on every seed, so only an exact test was made"
+    if math.isnan(row["low"]):
+        return "no interval, since seeds are left out"
     low, high = (row["low"], row["high"]) if row["difference"] > 0 else (-row["high"], -row["low"])
-    share = "" if row["p_least"] > LEVEL else f"{100 * (1 - LEVEL):.0f} % "
-    return f"{share}bootstrap interval {significant(low)} to {significant(high)}"
+    return f"{SHARE} interval {significant(low)} to {significant(high)}"
+
+
+def _corrected(row: Row) -> str:
+    p = p_value(row["p_corrected"])
+    return f"{p}, corrected for {row['tests']} comparisons" if row["tests"] > 1 else p
 
 
 def _not_finished(states: pd.DataFrame) -> Iterator[str]:
@@ -124,12 +131,23 @@ def _caveats(comparisons: pd.DataFrame) -> Iterator[str]:
     tested = comparisons[comparisons["p"].notna()]
     if not tested["holds"].all():
         yield "That a difference does not hold is no proof that there is none."
+    if tested["low"].notna().any():
+        yield about_intervals(len(tested))
     least = tested["p_least"].max()
     if least > LEVEL:
-        few, cover = f"With {tested['pairs'].min()} seeds", f"{100 * (1 - least):.0f} %"
-        yield f"{few} a bootstrap interval covers the true mean difference in at most {cover} of studies, not 95 %."
-        enough, tests = math.ceil(1 + math.log2(len(tested) / LEVEL)), several(len(tested), "comparison")
+        few, enough = tested["pairs"].min(), math.ceil(1 + math.log2(len(tested) / LEVEL))
         yield (
-            f"{few} an exact test cannot go below p = {least:.2g} ({enough} seeds would do for {tests}), so that what "
-            f"holds does so if differences between seeds are about normally distributed."
+            f"With {few} seeds an exact test cannot go below p = {least:.2g} ({enough} seeds would do for "
+            f"{several(len(tested), 'comparison')}), so that what holds does so if differences between seeds are about "
+            f"normally distributed."
         )
+
+
+def about_intervals(tests: int) -> str:
+    """What an interval of a report is."""
+    if tests == 1:
+        return f"The interval is a t interval: it covers the true mean difference in {SHARE} of studies."
+    return (
+        f"Intervals are t intervals, simultaneous for {tests} comparisons (Bonferroni): in {SHARE} of studies all of "
+        f"them cover the true mean differences."
+    )

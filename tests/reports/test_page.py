@@ -122,7 +122,7 @@ def test_results_have_the_numbers_of_the_summary_to_sort_by():
             assert cells[4].text == "base"
             continue
         row = compared.loc[dataset, variant]
-        for column, place in {"difference": 4, "p_holm": 5, "effect": 6}.items():
+        for column, place in {"difference": 4, "p_corrected": 5, "effect": 6}.items():
             assert float(cells[place]["data-value"] or "nan") == pytest.approx(row[column], nan_ok=True)
 
 

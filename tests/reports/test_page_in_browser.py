@@ -60,7 +60,7 @@ def test_it_opens_without_a_word_and_loads_nothing(opened, study, width):
     assert tab.run("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-@pytest.mark.parametrize("title", ["test score", "seeds", "p (Holm)", "peak memory (MB)"])
+@pytest.mark.parametrize("title", ["test score", "seeds", "p (corrected)", "peak memory (MB)"])
 def test_a_click_sorts_by_numbers_and_a_second_one_turns_the_order(opened, title):
     tab = opened(full_study())
     before, order = column(tab, SCORES, title)

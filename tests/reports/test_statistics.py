@@ -1,5 +1,7 @@
 """Comparisons of a whole study: who is compared with whom, over what, and what is claimed."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from known_results import COLUMNS, FLAVOURS, Scores, results
 from scipy import stats
 
 from gredkit.reports.statistics import comparisons, counts, final, leaders
+from gredkit.reports.summary import sentences
 
 EMPTY = pd.DataFrame(columns=list(COLUMNS))
 SCORE = st.one_of(st.integers(0, 1000).map(lambda part: part / 1000), st.sampled_from(["failed", "diverged"]))
@@ -47,7 +50,9 @@ def test_comparisons_with_the_base():
     assert (lstm["pairs"], lstm["wins"], lstm["ties"], lstm["losses"], lstm["left_out"]) == (4, 0, 0, 4, 0)
     assert lstm["p"] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
     assert lstm["p_exact"] == lstm["p_least"] == 0.125
-    assert (lstm["low"], lstm["high"]) == pytest.approx((differences.min(), differences.max()))
+    assert lstm["tests"] == 4
+    t = stats.t.interval(1 - 0.05 / 4, 3, differences.mean(), stats.sem(differences))
+    assert (lstm["low"], lstm["high"]) == pytest.approx(t)
     assert lstm["holds"]
     assert "an exact test cannot go below 0.12" in lstm["note"]
     assert not row(found, "near", "lstm")["holds"]
@@ -66,7 +71,8 @@ def test_a_seed_that_one_lacks_is_left_out_and_said():
 def test_a_lead_does_not_hold_if_the_leader_diverged_on_a_seed():
     scores: Scores = {("one", "a"): [0.1, 0.12, 0.11, 0.13], ("one", "b"): [0.9, 0.91, "diverged", 0.92]}
     flattered = comparisons(results(scores)).iloc[0]
-    assert flattered["p_holm"] < 0.01
+    assert flattered["p_corrected"] < 0.01
+    assert np.isnan([flattered["low"], flattered["high"]]).all()
     assert (flattered["flattered"], flattered["holds"]) == (True, False)
     assert not leaders(results(scores)).iloc[0]["holds"]
     crashed = results({**scores, ("one", "b"): [0.9, 0.91, "failed", 0.92]})  # says nothing about the variant
@@ -77,18 +83,47 @@ def test_a_lead_does_not_hold_if_the_leader_diverged_on_a_seed():
     assert comparisons(loser).iloc[0]["holds"]
 
 
-def test_holm_is_over_all_comparisons_of_the_study():
+def test_all_comparisons_of_the_study_share_the_level():
     found = comparisons(results(FLAVOURS))
-    tested = found[found["p"].notna()].sort_values("p")
+    tested = found[found["p"].notna()]
     assert len(tested) == 4
-    by_hand = np.maximum.accumulate(tested["p"].to_numpy() * [4, 3, 2, 1]).clip(max=1)
-    assert tested["p_holm"].tolist() == pytest.approx(by_hand)
+    assert set(found["tests"]) == {4}
+    assert tested["p_corrected"].tolist() == pytest.approx((4 * tested["p"]).clip(upper=1).tolist())
+
+
+@settings(max_examples=60, deadline=None)
+@given(STUDY, st.booleans())
+def test_an_interval_excludes_zero_where_the_sentence_says_that_the_difference_holds(scores, clear):
+    """Also where one variant is far ahead, so that many differences hold."""
+    ahead = {
+        key: [s + 5 if clear and key[1] == "b" and not isinstance(s, str) else s for s in scores[key]] for key in scores
+    }
+    frame = results(ahead)
+    found = comparisons(frame)
+    said = [told for told in sentences(frame, found) if " between " in told or " beats " in told]
+    assert sum(" beats " in told for told in said) == found["holds"].sum()
+    for one in found.to_dict("records"):
+        excludes = one["low"] > 0 or one["high"] < 0
+        assert excludes == one["holds"] or np.isnan([one["low"], one["effect"]]).all()
+        if excludes:
+            assert one["p_corrected"] <= 0.05 + 1e-9
+            assert np.sign(one["low"]) == np.sign(one["high"]) == np.sign(one["difference"])
+    for told in said:
+        if ends := re.search(r"interval (\S+) to ([\d.e-]+)\)", told):
+            low, high = map(float, ends.groups())
+            assert (low > 0) == (" beats " in told)
+            assert high > 0
+    held = leaders(frame).query("holds")
+    for leader in held.itertuples():  # a lead that holds over all others holds over the base
+        rows = found[found["dataset"] == leader.dataset]
+        rows = rows if leader.variant in set(rows["base"]) else rows[rows["variant"] == leader.variant]
+        assert rows[rows["p"].notna()]["holds"].all()
 
 
 def test_with_fewer_than_three_pairs_there_is_no_test():
     found = comparisons(results({("one", "a"): [0.1, 0.2], ("one", "b"): [0.8, 0.9]})).iloc[0]
     assert found["difference"] == pytest.approx(0.7)
-    assert found[["low", "high", "effect", "p", "p_exact", "p_holm"]].isna().all()
+    assert found[["low", "high", "effect", "p", "p_exact", "p_corrected"]].isna().all()
     assert not found["holds"]
     assert found["note"] == "fewer than 3 pairs: no test was made"
 
@@ -118,7 +153,8 @@ def test_who_leads():
     far, near = found.loc["far"], found.loc["near"]
     assert (far["variant"], far["rivals"], far["holds"]) == ("lru", 2, True)  # the broken one is no rival
     lru, *others = (np.array(FLAVOURS["far", variant]) for variant in ("lru", "lstm", "rnn"))
-    assert far["p"] == pytest.approx(2 * max(stats.ttest_rel(lru, other).pvalue for other in others))
+    assert far["p"] == pytest.approx(max(stats.ttest_rel(lru, other).pvalue for other in others))
+    assert far["p_corrected"] == pytest.approx(4 * far["p"])  # with two rivals on each dataset
     assert near["variant"] == "rnn"
 
 
@@ -170,7 +206,7 @@ def same_base(frame):
 def test_a_failed_trial_more_changes_no_number_but_its_count(scores):
     frame = results(scores)
     more = results({key: [*of_seeds, "failed"] for key, of_seeds in scores.items()})
-    same = ["difference", "low", "high", "p", "p_exact", "p_holm", "effect", "holds", "pairs"]
+    same = ["difference", "low", "high", "p", "p_exact", "p_corrected", "effect", "holds", "pairs"]
     pd.testing.assert_frame_equal(comparisons(frame)[same], comparisons(more)[same])
     pd.testing.assert_frame_equal(leaders(frame), leaders(more))
     assert (counts(more)["failed"] == counts(frame)["failed"] + 1).all()

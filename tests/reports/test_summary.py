@@ -17,20 +17,20 @@ def told(frame):
 
 def test_the_flavours():
     found = told(results(FLAVOURS))
-    corrected = comparisons(results(FLAVOURS)).set_index(["dataset", "variant"])["p_holm"]
+    corrected = comparisons(results(FLAVOURS)).set_index(["dataset", "variant"])["p_corrected"]
     assert found == [
         "lru has the best mean on far, 0.955 accuracy, and its lead over every other variant holds.",
         "rnn has the best mean on near, 0.620 accuracy, but without the seeds on which it diverged.",
-        "lru beats lstm on far by 0.588 accuracy (bootstrap interval 0.580 to 0.600), on 4 of 4 seeds; "
-        "p < 0.001 after Holm's correction.",
-        "lru beats rnn on far by 0.650 accuracy (bootstrap interval 0.640 to 0.660), on 4 of 4 seeds; "
-        "p < 0.001 after Holm's correction.",
+        "lru beats lstm on far by 0.588 accuracy (95 % interval 0.562 to 0.613), on 4 of 4 seeds; "
+        "p < 0.001, corrected for 4 comparisons.",
+        "lru beats rnn on far by 0.650 accuracy (95 % interval 0.628 to 0.672), on 4 of 4 seeds; "
+        "p < 0.001, corrected for 4 comparisons.",
         "broken and lru cannot be compared on far: no seed has finished for both.",
         "No difference that holds between lstm and lru on near: equal on average "
-        "(bootstrap interval -0.0200 to 0.0200), lru better on 2 of 4 seeds; p = 1 after Holm's correction.",
+        "(95 % interval -0.0492 to 0.0492), lru better on 2 of 4 seeds; p = 1, corrected for 4 comparisons.",
         "No difference that holds between rnn and lru on near: rnn is ahead by 0.103 accuracy "
-        "(bootstrap interval 0.0900 to 0.120), on 3 of 3 seeds; "
-        f"p = {corrected['near', 'rnn']:.2g} after Holm's correction. "
+        "(no interval, since seeds are left out), on 3 of 3 seeds; "
+        f"p = {corrected['near', 'rnn']:.2g}, corrected for 4 comparisons. "
         "Left out: 1 seed that did not finish for both. rnn diverged on some, so that its lead does not count.",
         "broken and lru cannot be compared on near: no seed has finished for both.",
         "1 of 4 trials of broken on far diverged.",
@@ -39,7 +39,8 @@ def test_the_flavours():
         "1 of 4 trials of rnn on near diverged.",
         "4 of 4 trials of broken on near failed.",
         "That a difference does not hold is no proof that there is none.",
-        "With 3 seeds a bootstrap interval covers the true mean difference in at most 75 % of studies, not 95 %.",
+        "Intervals are t intervals, simultaneous for 4 comparisons (Bonferroni): in 95 % of studies all of them cover "
+        "the true mean differences.",
         "With 3 seeds an exact test cannot go below p = 0.25 (8 seeds would do for 4 comparisons), so that what holds "
         "does so if differences between seeds are about normally distributed.",
     ]
@@ -60,8 +61,9 @@ def test_enough_seeds_need_no_caveat():
         ("digits", "rnn"): [0.5, 0.52, 0.51, 0.55, 0.5, 0.52],
     }
     found = told(results(scores))
-    assert len(found) == 2
-    assert found[1].startswith("lru beats rnn on digits by 0.400 accuracy (95 % bootstrap interval 0.3")
+    assert len(found) == 3
+    assert found[1].startswith("lru beats rnn on digits by 0.400 accuracy (95 % interval 0.3")
+    assert found[2] == "The interval is a t interval: it covers the true mean difference in 95 % of studies."
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,7 @@ def test_enough_seeds_need_no_caveat():
         (
             {("digits", "lru"): [0.5, 0.6, 0.7], ("digits", "rnn"): [0.6, 0.7, 0.8]},
             "No difference that holds between rnn and lru on digits: rnn is ahead by 0.100 accuracy (the same on every "
-            "seed, so only an exact test was made), on 3 of 3 seeds; p = 0.25 after Holm's correction.",
+            "seed, so only an exact test was made), on 3 of 3 seeds; p = 0.25.",
         ),
     ],
 )
@@ -109,5 +111,5 @@ def test_of_equal_variants_nothing_is_claimed_without_a_small_p(seed, seeds):
     frame = results({("one", variant): rng.random(seeds).tolist() for variant in "abcd"})
     compared = comparisons(frame)
     claims = [said for said in sentences(frame, compared) if " beats " in said]
-    assert len(claims) == ((compared["p_holm"] <= 0.05) & compared["holds"]).sum()
+    assert len(claims) == ((compared["p_corrected"] <= 0.05) & compared["holds"]).sum()
     assert not claims or seeds >= 3

@@ -40,12 +40,13 @@ def hop_filter(
     """
     kinds: dict[str, dict[str, Shown]] = {WEIGHT: {}, DECAY: {}}
     for kind, recorded in ((WEIGHT, hop_weights), (DECAY, eigenvalues)):
-        for shown in chosen(results, recorded, diameters or {}, variant):
-            kinds[kind][str(shown[1]["dataset"].iloc[0])] = shown
+        for some in chosen(results, recorded, diameters or {}, variant):
+            kinds[kind][str(some[1]["dataset"].iloc[0])] = some
     if not any(kinds.values()):
         return message(NONE)
     datasets = [name for name, _ in by(compared(results), "dataset") if any(name in some for some in kinds.values())]
-    layers = sorted({layer for some in kinds.values() for _, rows, _ in some.values() for layer in shown_layers(rows)})
+    drawn = [rows for by_dataset in kinds.values() for _, rows, _ in by_dataset.values()]
+    layers = sorted({layer for rows in drawn for layer in shown_layers(rows)})
     colours = dict(zip(layers, sns.color_palette("viridis", len(layers) + 1).as_hex(), strict=False))
     figure, panel_of = _grid(datasets, [kind for kind, by_dataset in kinds.items() if by_dataset])
     for (kind, dataset), axes in panel_of.items():
