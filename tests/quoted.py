@@ -1,0 +1,102 @@
+"""The results that README and gin headers quote, written from the committed reports: python tests/quoted.py --write
+
+In the README a block from `<!-- results of STUDY -->` to `<!-- end of results -->` has the table and the findings of
+reports/STUDY. In a gin header the scores of a variant, on the dataset that the file is named after, are quoted as
+`0.936 ± 0.010, 14 s a seed (reports/STUDY, VARIANT)`; the seconds may be left out. Without --write it only says which
+files are stale.
+"""
+
+import re
+import sys
+import textwrap
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from gredkit.reports.layout import grid
+from gredkit.reports.numbers import decimals, mean_and_spread, several
+from gredkit.reports.statistics import comparisons, final
+from gredkit.reports.summary import sentences
+from gredkit.reports.tables import summary
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+HEADERS = sorted(path for top in ("gin", "ablations") for path in (ROOT / top).rglob("*.gin"))
+BLOCK = re.compile(r"(<!-- results of (\w+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
+QUOTE = re.compile(r"[\d.]+(?: ± [\d.]+)?(, \d+ s a seed)? \(reports/(\w+), ([\w=]+)")
+WIDTH = 120
+CLAIMS = (" has the best mean on ", " beats ", " is the only variant ")
+NO_CLAIM = "No difference that holds "
+
+
+@cache
+def results(study: str) -> pd.DataFrame:
+    """The trials of a committed report."""
+    return pd.read_parquet(ROOT / "reports" / study / "results.parquet")
+
+
+def block(study: str) -> str:
+    """A table with a row a variant, what must be known to read it, and the findings as the report has them."""
+    trials = results(study)
+    found, compared = summary(trials), comparisons(trials)
+    laid = grid(found)
+    scores = sum(group == "test score" for group, _ in laid.columns)
+    axis = next((name for name in trials if name.startswith("axis:")), "axis:variant").rpartition(".")[2]
+    titles = [axis.removeprefix("axis:"), *(name for _, name in laid.columns[:scores]), "parameters"]
+    lines = [titles, ["---"] * len(titles)]
+    for cells in laid.rows:
+        parameters = found.loc[found["variant"] == cells[0].text, "parameters"].astype(int)
+        span = sorted({f"{parameters.min():,}", f"{parameters.max():,}"}, key=lambda text: (len(text), text))
+        texts = [f"**{cell.text}**" if cell.bold else cell.text for cell in cells[: scores + 1]]
+        lines.append([*texts, " to ".join(span)])
+    minutes = final(trials)["seconds"].sum() / 60
+    said = sentences(trials, compared)
+    claims = [sentence for sentence in said if any(words in sentence for words in CLAIMS)]
+    open_ones = sum(sentence.startswith(NO_CLAIM) for sentence in said)
+    base, every = compared["base"].iloc[0], several(len(compared), "comparison")
+    rest = f"In the other {open_ones} of {every} with {base} no difference holds."
+    notes = [*laid.notes, f"All {several(len(trials), 'trial')} together trained for {minutes:.0f} minutes."]
+    return "\n".join(
+        [
+            *(f"| {' | '.join(line)} |" for line in lines),
+            "",
+            *textwrap.wrap(" ".join(notes), WIDTH),
+            "",
+            *(line for claim in [*claims, *([rest] if open_ones else [])] for line in _bullet(claim)),
+            "",
+        ]
+    )
+
+
+def _bullet(sentence: str) -> list[str]:
+    return textwrap.wrap(sentence, WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def quote(study: str, variant: str, dataset: str, has_seconds: bool) -> str:
+    """The score of a variant, and how long a seed took."""
+    found = summary(results(study)).set_index(["dataset", "variant"]).loc[(dataset, variant)]
+    digits = decimals(summary(results(study)).query("dataset == @dataset")["std"])
+    trials = final(results(study)).query("dataset == @dataset and variant == @variant")
+    seconds = f", {trials['seconds'].mean():.0f} s a seed" if has_seconds else ""
+    return f"{mean_and_spread(found['mean'], found['std'], digits)}{seconds} (reports/{study}, {variant}"
+
+
+def renewed(path: Path) -> str:
+    """The text of a file with what its quotations should say."""
+    text = path.read_text()
+    if path == README:
+        return BLOCK.sub(lambda found: f"{found[1]}{block(found[2])}{found[3]}", text)
+    return QUOTE.sub(lambda found: quote(found[2], found[3], path.stem, bool(found[1])), text)
+
+
+def stale() -> dict[Path, str]:
+    """The files that quote something else than the reports have, with the text that they should have."""
+    return {path: new for path in (README, *HEADERS) if (new := renewed(path)) != path.read_text()}
+
+
+if __name__ == "__main__":
+    for path, text in stale().items():
+        print(path.relative_to(ROOT))
+        if "--write" in sys.argv:
+            path.write_text(text)
