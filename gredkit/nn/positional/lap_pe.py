@@ -12,10 +12,14 @@ from gredkit.registry import POSITIONAL
 
 @POSITIONAL.register("lap_pe")
 class LapPE(PositionalEncoding):
-    """The first non-trivial eigenvectors of the normalised Laplacian, through two dense layers, as published.
+    """The first non-trivial eigenvectors of the normalised Laplacian, through two dense layers.
 
     Dense(gelu(Dense(u_v))),  (I - D^-1/2 A D^-1/2) u_i = λ_i u_i,  |u_i| = 1,  λ_1 <= … <= λ_k
-    The sign of an eigenvector means nothing: in training each graph's are drawn anew at every step.
+    No code for it was published. From the paper's sentence: the 10 smallest non-trivial eigenvectors, a hidden width
+    of 16, put beside the node features. Our choices: the symmetric normalised Laplacian; two dense layers with one
+    gelu; the 16 columns are taken out of the model's width; components are solved apart, and columns are zero where a
+    graph has too few eigenvectors; the sign of an eigenvector means nothing, so in training each graph's signs are
+    drawn anew at every step.
     Shape: [nodes, k] -> [nodes, width]
     """
 

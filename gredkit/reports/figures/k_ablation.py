@@ -20,16 +20,20 @@ from gredkit.reports.figures.lines import (
 from gredkit.reports.figures.panels import by, head, in_columns, legend, message, name_scores, no_scores, panels
 from gredkit.reports.figures.style import INK, PALE, looks, themed
 from gredkit.reports.figures.trials import (
+    DATASET,
     axis_columns,
     compared,
     k_column,
+    last_hops,
     plain,
     score_name,
     scored,
+    values,
     written,
 )
 
 Diameters = Mapping[str, tuple[float, float]]
+SPECIAL = {None: ("diam.", "each graph's own diameter"), DATASET: (DATASET, "largest distance in training")}
 
 
 @themed
@@ -38,7 +42,8 @@ def k_ablation(
 ) -> Figure:
     """Test score against K, a panel a dataset; other axes of the study make lines of their own.
 
-    `diameters`: median and largest diameter of the graphs of a dataset; K = None, the diameter, stands at the median.
+    `diameters`: median and largest diameter of the graphs of a dataset. K = None, each graph's own diameter, stands at
+    the median, K = 'dataset' at the dataset's largest distance; ticks and legend say which of them is drawn.
     `references`: published values of a dataset, with labels that name their budget.
     """
     diameters, references = diameters or {}, references or {}
@@ -58,7 +63,7 @@ def k_ablation(
         if not head(axes, dataset, rows):
             continue
         diameter = diameters.get(dataset)
-        x = _places(rows[column], diameter)
+        x = _places(rows, column, diameter)
         _scale(axes, rows[column], x, diameter)  # comes first: marks that would touch are kept apart
         for name, look in known.items():
             some = rows[groups[rows.index] == name]
@@ -77,8 +82,10 @@ def k_ablation(
     ]
     several = bool(scored(results).duplicated(["dataset", "variant"]).any())
     median = [Line2D([], [], color=INK, lw=0.8, ls=(0, (2, 2)), label="diameter: median to largest")] * marked
+    drawn = [kind for kind in SPECIAL if kind in values(results[column])]
+    special = [Line2D([], [], ls="", label=f"{SPECIAL[kind][0]}: {SPECIAL[kind][1]}") for kind in drawn]
     published_handles = reference_handles(references, [name for name, _ in datasets])
-    legend(figure, [*lines, *score_handles(several, "best K", lost), *median, *published_handles])
+    legend(figure, [*lines, *score_handles(several, "best K", lost), *median, *special, *published_handles])
     return figure
 
 
@@ -89,11 +96,13 @@ def lines_of(results: pd.DataFrame, column: str) -> pd.Series:
     return pd.Series(names if others else "GRED", index=results.index, dtype=object)
 
 
-def _places(column: pd.Series, diameter: tuple[float, float] | None) -> pd.Series:
-    """Where each K stands: None at the median diameter, or, if that is unknown, right of the largest K."""
-    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+def _places(rows: pd.DataFrame, column: str, diameter: tuple[float, float] | None) -> pd.Series:
+    """Where each K stands: of a diameter that is not known, right of the largest K."""
+    numbers = last_hops(rows, column)
     largest = numbers.max() if numbers.notna().any() else 1.0
-    return numbers.fillna(float(diameter[0]) if diameter else max(largest + 1.0, largest * 1.25))
+    unknown = max(largest + 1.0, largest * 1.25)
+    own, of_dataset = (float(diameter[0]), float(diameter[1])) if diameter else (unknown, 2 * unknown - largest)
+    return numbers.mask(numbers.isna() & (rows[column] == DATASET), of_dataset).fillna(own)
 
 
 def _scale(axes: Axes, column: pd.Series, x: pd.Series, diameter: tuple[float, float] | None) -> None:
@@ -106,9 +115,11 @@ def _scale(axes: Axes, column: pd.Series, x: pd.Series, diameter: tuple[float, f
     else:
         room = max(0.06 * (high - low), 0.25)
         axes.set_xlim(low - room, high + room)
-    labels = {place: written(plain(place)) for place in x[column.notna()]}
-    for place in x[column.isna()].unique():
-        labels[place] = f"{labels.get(place, '')}\ndiam."
+    kinds = column.map(plain)
+    labels = {place: written(plain(place)) for place in x[~kinds.isin([DATASET]) & kinds.notna()]}
+    for kind, (name, _) in SPECIAL.items():
+        for place in x[kinds == kind if kind else kinds.isna()].unique():
+            labels[place] = f"{labels.get(place, '')}\n{name}"
     axes.set_xticks(list(labels), list(labels.values()))
     axes.minorticks_off()
     axes.grid(False, axis="x")

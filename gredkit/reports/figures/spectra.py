@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from gredkit.reports.figures.trials import compared, k_column
+from gredkit.reports.figures.trials import compared, k_column, last_hops
 
 HAVE_EIGENVALUES, HAVE_HOP_WEIGHTS = "setting:layers_with_eigenvalues", "setting:layers_with_hop_weights"
 SEEDS = 10  # of more seeds only the first are drawn, or the plane would be full
@@ -24,7 +24,7 @@ def finite(rows: pd.DataFrame) -> pd.DataFrame:
 def reach(trials: pd.DataFrame, diameter: tuple[float, float] | None) -> int:
     """How many hops these trials read: K from the axis or from a column K, else the median diameter."""
     column = k_column(trials) or ("K" if "K" in trials else None)
-    K = pd.to_numeric(trials[column], errors="coerce") if column else pd.Series(dtype=float)
+    K = last_hops(trials, column) if column else pd.Series(dtype=float)
     if len(K) and K.notna().all():
         return max(int(K.max()), 1)
     return max(int(diameter[0]), 1) if diameter else max(UNKNOWN, int(K.max()) if K.notna().any() else 0)

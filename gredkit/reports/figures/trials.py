@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 COLUMNS = ("id", "variant", "dataset", "seed", "state", "metric", "larger_is_better", "test")
+DATASET = "dataset"  # as K: the largest distance of the dataset, of its training split
+LAST_HOP = "setting:last_hop"
 NAMES = {"mae": "MAE", "mse": "MSE", "rmse": "RMSE", "macro_f1": "macro F1", "roc_auc": "ROC AUC", "auroc": "AUROC"}
 
 
@@ -65,6 +67,14 @@ def axis_name(column: str) -> str:
 def k_column(results: pd.DataFrame) -> str | None:
     """The column of the axis K, if the study has one."""
     return next((name for name in results.columns if str(name).startswith("axis:") and axis_name(name) == "K"), None)
+
+
+def last_hops(trials: pd.DataFrame, column: str) -> pd.Series:
+    """The last hop of each trial: K, or what K = 'dataset' came to; NaN for each graph's own diameter."""
+    K = pd.to_numeric(trials[column], errors="coerce").astype(float)
+    if LAST_HOP not in trials:
+        return K
+    return K.mask(trials[column] == DATASET, pd.to_numeric(trials[LAST_HOP], errors="coerce"))
 
 
 def plain(value: Any) -> Hashable:

@@ -113,6 +113,12 @@ def test_hops_end_at_k_or_at_the_median_diameter():
     assert [axes.get_xlim() for axes in figure.axes] == [(0, 4), (0, 12)] * 2
 
 
+def test_hops_of_the_whole_dataset_end_where_its_largest_distance_does():
+    results = results_frame(flavour_axes(["lru"]), ["zinc"]).assign(K="dataset", **{"setting:last_hop": "22"})
+    figure = hop_filter(results, hop_weights_frame(results), eigenvalues_frame(results), {"zinc": (12, 30)})
+    assert [axes.get_xlim() for axes in figure.axes] == [(0, 22)] * 2
+
+
 def test_eigenvalues_that_are_no_numbers_are_left_out():
     results = results_frame(flavour_axes(["lru"]), ["digits"])
     frame = eigenvalues_frame(results)

@@ -44,6 +44,8 @@ CASES = {
     "one seed": results_frame(k_axes(), seeds=1),
     "lost": results_frame(k_axes(), states=LOST),
     "seven datasets": results_frame(k_axes([1, 2, 4, 8, 16, 40, None]), SEVEN, seeds=2),
+    "the whole dataset": results_frame(k_axes([1, 2, 4, 8, "dataset"]), SEVEN, seeds=2),
+    "both diameters": results_frame(k_axes([1, 2, 8, None, "dataset"]), ["digits", "zinc"]),
     "eight variants": results_frame(flavour_axes(EIGHT), ["digits", "zinc"], states=BROKEN),
     "long names": results_frame(flavour_axes(LONG), ["digits"], states={(LONG[3], 0): "failed"}),
 }

@@ -51,6 +51,19 @@ def test_without_a_known_diameter_none_stands_right_of_the_largest_k():
     assert axes.get_xlabel() == "K in hops"
 
 
+def test_the_figure_names_which_k_it_draws_at_the_end():
+    results = results_frame(k_axes([1, 4, None, "dataset"]), ["digits"])
+    axes = k_ablation(results, DIAMETERS).axes[0]
+    assert mean_line(axes).get_xdata().tolist() == [1, 4, 7, 11]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "4", "\ndiam.", "\ndataset"]
+    known = results.assign(**{"setting:last_hop": results["axis:K"].map({"dataset": "9", 1: "1", 4: "4"})})
+    figure = k_ablation(known, DIAMETERS)
+    assert mean_line(figure.axes[0]).get_xdata().tolist() == [1, 4, 7, 9]  # what it came to
+    assert legend_names(figure)[-2:] == ["diam.: each graph's own diameter", "dataset: largest distance in training"]
+    without = legend_names(k_ablation(results_frame(k_axes([1, 4]), ["digits"]), DIAMETERS))
+    assert not any("own diameter" in name or "distance" in name for name in without)
+
+
 def test_k_that_equals_the_diameter_is_not_mixed_with_none():
     results = results_frame(k_axes(), ["digits"])
     line = mean_line(k_ablation(results, {"digits": (8, 8)}).axes[0])
