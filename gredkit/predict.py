@@ -34,14 +34,14 @@ def main() -> None:
     if out and not out.absolute().parent.is_dir():
         raise UserError(f"there is no folder {str(out.absolute().parent)!r} to write {out.name} to")
     whole("--batch-size", arguments.batch_size)
-    if arguments.run:
+    if arguments.run is not None:
         existing_store(tracking_uri(arguments.tracking_uri))
-    elif not Path(arguments.model).is_dir():
+    elif not arguments.model or not Path(arguments.model).is_dir():
         raise UserError(f"there is no folder {arguments.model!r} with a stored model: correct --model")
     import_all(arguments.modules)
     from gredkit.saved import load, load_folder
 
-    trained = load_folder(arguments.model) if arguments.model else load(arguments.run, arguments.tracking_uri)
+    trained = load_folder(arguments.model) if arguments.run is None else load(arguments.run, arguments.tracking_uri)
     about = trained.about
     task = None
     if arguments.data in DATASETS:

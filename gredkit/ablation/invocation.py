@@ -62,8 +62,8 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
 
     plan = make_plan(source)
     launcher = config.configured(LAUNCHERS, options.launcher)(options.jobs)
-    tracker = Tracker(plan.study, options.tracking_uri)
     alone = _alone(options.work, plan.study)  # until this process ends
+    tracker = Tracker(plan.study, options.tracking_uri)
     if repaired := tracker.repair():
         say(f"{repaired} runs that a crash had left running are marked as interrupted")
     tracker.begin(options.command, [gin_files.find(file) for file in source.files], plan)
@@ -84,7 +84,7 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
 
     try:
         train(plan)
-        if plan.is_tuning and not runner.was_interrupted:
+        if plan.is_tuning and not runner.was_interrupted and runner.refusal is None:
             forwarder.flush(PATIENCE)
             scores = {one.trial.id: one.validation for one in trials if one.state == "finished"}
             final = after_tuning(plan, lambda trial: scores.get(trial.id))
@@ -98,6 +98,8 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
         say(f"{error}; the same command puts it in order")
         unsent = max(unsent, 1)
     alone.release()
+    if runner.refusal is not None:
+        raise runner.refusal
     return Ended(trials, tracker, runner.was_interrupted, unsent)
 
 

@@ -73,6 +73,7 @@ def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> I
     """The trials on one dataset; its block may have a say in the axes."""
     source.load(entry, study.budget)
     here: Study = config.read("study")
+    here.check_size(len(study.datasets or (None,)))
     _refuse_overridden_axes(here, source)
     dataset = name_of(entry) if entry else config.read("trial").dataset
     budget = None if here.match_params is True else here.match_params

@@ -8,7 +8,7 @@ from types import FrameType
 
 from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.forwarder import Forwarder
-from gredkit.ablation.launchers.base import Job, Launcher
+from gredkit.ablation.launchers.base import Job, Launcher, Refused
 from gredkit.ablation.progress import Progress
 from gredkit.ablation.screen import Screen
 from gredkit.ablation.tracking import Tracker
@@ -26,6 +26,7 @@ class Runner:
     def __init__(self, launcher: Launcher, tracker: Tracker, forwarder: Forwarder, work: Path):
         self._launcher, self._tracker, self._forwarder, self._work = launcher, tracker, forwarder, work
         self._interrupts = 0
+        self.refusal: Refused | None = None  # of the launcher: no other trial is started
 
     @property
     def was_interrupted(self) -> bool:
@@ -36,6 +37,10 @@ class Runner:
         """Whether Ctrl-C came twice."""
         return self._interrupts > 1
 
+    @property
+    def _is_ending(self) -> bool:
+        return self._interrupts > 0 or self.refusal is not None
+
     def folder_of(self, trial: Trial) -> TrialFolder:
         return folder_of(self._work, trial)
 
@@ -45,8 +50,8 @@ class Runner:
         running: dict[Job, Progress] = {}
         obeyed = 0
         with self._signals():
-            while running or (waiting and not self._interrupts):
-                while waiting and len(running) < self._launcher.jobs and not self._interrupts:
+            while running or (waiting and not self._is_ending):
+                while waiting and len(running) < self._launcher.jobs and not self._is_ending:
                     one = waiting.pop(0)
                     if (job := self._start(one)) is not None:
                         running[job] = one
@@ -81,7 +86,13 @@ class Runner:
             return None
         one.start(folder)
         self._forwarder.watch(folder)
-        return self._launcher.start(folder.path)
+        try:
+            return self._launcher.start(folder.path)
+        except Refused as error:
+            self.refusal = error
+            self._forwarder.forget(folder)
+            one.end("interrupted", str(error))
+            return None
 
     def _end(self, one: Progress, state: str, message: str) -> None:
         folder = self.folder_of(one.trial)

@@ -1,11 +1,13 @@
 """What a study and a trial can be told: the classes behind gin's `study` and `trial`."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
+from gredkit import ranges
 from gredkit.errors import UserError
 
 COMBINATIONS = ("grid", "zip", "one_at_a_time")
@@ -39,6 +41,7 @@ class Study:
     `variants` are named bundles of bindings; with axes beside them, each is combined with each point.
     `match_params` gives each variant as many parameters as the first one has (True), or a number of them.
     `tune` is a grid of bindings that each variant searches with `tune_seeds`; validation chooses.
+    A study of more than `most_trials` is taken for a mistake.
     """
 
     name: str | None = None
@@ -51,17 +54,18 @@ class Study:
     match_params: bool | int = False
     tune: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     tune_seeds: Sequence[int] = (0,)
+    most_trials: int = 10_000
 
     def __post_init__(self) -> None:
-        if self.combine not in COMBINATIONS:
-            raise UserError(f"study.combine is one of {', '.join(COMBINATIONS)}, not {self.combine!r}")
-        if self.match_params is not True and self.match_params < 0:
-            raise UserError(f"study.match_params is a number of parameters or True, not {self.match_params}")
+        ranges.one_of("study.combine", self.combine, COMBINATIONS)
+        ranges.whole("study.most_trials", self.most_trials, 1, 10**9)
+        if not isinstance(self.match_params, bool):
+            ranges.whole("study.match_params, a number of parameters or True,", self.match_params, 0, 10**10)
         for name, seeds in (("seeds", self.seeds), ("tune_seeds", self.tune_seeds)):
             if not seeds or len(set(seeds)) < len(seeds):
                 raise UserError(f"study.{name} needs at least one seed, and none twice, not {seeds!r}")
-            if not all(0 <= seed < 2**32 for seed in seeds):
-                raise UserError(f"a seed is a number from 0 to 2^32 - 1: study.{name} is {seeds!r}")
+            for seed in seeds:
+                ranges.seed(seed, f"a seed of study.{name}")
         if isinstance(self.datasets, str) or (self.datasets is not None and not self.datasets):
             raise UserError(f"study.datasets is a list with at least one name, not {self.datasets!r}")
         if self.name is not None and not NAME.fullmatch(self.name):
@@ -72,6 +76,22 @@ class Study:
         if self.combine == "zip" and len({len(values) for values in self.axes.values()}) > 1:
             lengths = ", ".join(f"{axis} {len(values)}" for axis, values in self.axes.items())
             raise UserError(f"axes that are paired need equally many values: {lengths}")
+
+    def check_size(self, datasets: int) -> None:
+        """Whether there are no more trials than were thought of; they are counted without being made."""
+        lengths = [len(values) for values in self.axes.values()]
+        if self.combine == "grid":
+            points = math.prod(lengths)
+        else:
+            points = max(lengths, default=1) if self.combine == "zip" else 1 + sum(lengths)
+        points *= max(len(self.variants), 1)
+        searched = math.prod(map(len, self.tune.values())) * len(self.tune_seeds) if self.tune else 0
+        trials = points * datasets * (len(self.seeds) + searched)
+        if trials > self.most_trials:
+            raise UserError(
+                f"the study has {points:,} variants and {trials:,} trials in all: take values out of its axes, or set "
+                f"study.most_trials = {trials}"
+            )
 
     def points(self) -> list[Point]:
         """Every variant, the base first; the labels are as short as tells them apart."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gredkit.data.sound import check_graph
 from gredkit.data.task import Columns
 from gredkit.errors import UserError
 
@@ -72,6 +73,7 @@ def fitted(graph: Data, which: str, nodes: Expected, edges: Expected | None) -> 
         raise UserError(f"{which} is {type(graph).__name__}: give torch_geometric Data")
     if not graph.num_nodes:
         raise UserError(f"{which} has no nodes: leave it out")
+    check_graph(graph, which)
     made = copy(graph)
     made.y = None
     if made.edge_index is None:

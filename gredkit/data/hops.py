@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 from tqdm import tqdm
 
@@ -140,9 +141,10 @@ def _num_nodes(data: Data) -> int:
 
 
 def _edges(data: Data, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    if data.edge_index is None or data.edge_index.numel() == 0:
+    if data.edge_index is None or (isinstance(data.edge_index, Tensor) and data.edge_index.numel() == 0):
         none = np.empty(0, np.int64)
         return none, none
+    check_edges(data.edge_index)
     edges = np.ascontiguousarray(data.edge_index.cpu().numpy(), np.int64)
     if edges.min() < 0 or edges.max() >= num_nodes:
         raise UserError(
@@ -150,6 +152,17 @@ def _edges(data: Data, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
             f"but the graph has {num_nodes} nodes, numbered from 0"
         )
     return edges[0], edges[1]
+
+
+def check_edges(edge_index: Any) -> None:
+    """Whether it is two rows of whole numbers: where edges begin, and where they end."""
+    if not isinstance(edge_index, Tensor):
+        raise UserError(f"edge_index is {type(edge_index).__name__}: give a tensor of two rows of node numbers")
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        shape = " x ".join(map(str, edge_index.shape))
+        raise UserError(f"edge_index is {shape}: give two rows, where edges begin and where they end")
+    if edge_index.is_floating_point() or edge_index.is_complex() or edge_index.dtype == torch.bool:
+        raise UserError(f"edge_index holds {edge_index.dtype}: nodes have whole numbers, as torch.long")
 
 
 def _weights(num_nodes: int) -> np.ndarray:

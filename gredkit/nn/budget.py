@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import psutil
 import torch
 from torch import nn
 
@@ -44,6 +45,16 @@ def widths_for(
     raise UserError(
         f"no width within {tolerance:.0%} of {budget:,} parameters: the nearest is {best[0]}, off by {off:.1%}"
     )
+
+
+def check_memory(model: nn.Module) -> None:
+    """Whether this machine could hold the weights of a model, which may be on torch's `meta` device."""
+    needed = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
+    if needed > (there := psutil.virtual_memory().total):
+        raise UserError(
+            f"the model would have {count_parameters(model):,} parameters, {needed / 1e9:,.0f} GB, and this machine "
+            f"has {there / 1e9:,.0f} GB of memory: make it narrower or less deep"
+        )
 
 
 def parameters_of(build: Callable[[], nn.Module]) -> int:

@@ -73,7 +73,7 @@ def test_labels_are_as_short_as_tells_them_apart():
         ({"seeds": (0, 0)}, "none twice"),
         ({"datasets": ()}, "at least one name"),
         ({"datasets": "digits"}, "at least one name"),
-        ({"seeds": (10**23,)}, "a number from 0"),
+        ({"seeds": (10**23,)}, "a whole number from 0"),
         ({"name": "a/../../b"}, "letters, digits"),
         ({"match_params": -3}, "number of parameters"),
     ],

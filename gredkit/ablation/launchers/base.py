@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from gredkit import ranges
+from gredkit.errors import UserError
 
 
 class Job(ABC):
@@ -26,6 +27,12 @@ class Job(ABC):
         """End it at once."""
 
 
+class Refused(UserError):
+    """What starts the processes does not start them; the user may not be at fault."""
+
+    exit_code = 1
+
+
 class Launcher(ABC):
     """Starts the process that trains the trial of a folder; built with the number of jobs that run side by side."""
 
@@ -37,7 +44,8 @@ class Launcher(ABC):
         """What is done once, and said once, before the first trial starts."""
 
     @abstractmethod
-    def start(self, folder: Path) -> Job: ...
+    def start(self, folder: Path) -> Job:
+        """Start the trial of a folder; `Refused` if that cannot be done, as then no other can be started either."""
 
     def wait(self, seconds: float) -> None:
         """Until a job may have ended, or so long."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from gredkit import ranges
 from gredkit.ablation.folder import TrialFolder
-from gredkit.ablation.launchers.base import Job, Launcher
+from gredkit.ablation.launchers.base import Job, Launcher, Refused
 from gredkit.errors import UserError, cause
 from gredkit.registry import LAUNCHERS
 
@@ -52,7 +52,11 @@ class Slurm(Launcher):
 
     def start(self, folder: Path) -> Job:
         (folder / STOP).unlink(missing_ok=True)
-        return SlurmJob(self._executor.submit(work, str(folder.absolute()), sys.path, self._cpus), folder)
+        try:
+            job = self._executor.submit(work, str(folder.absolute()), sys.path, self._cpus)
+        except Exception as error:  # whatever submitit makes of what sbatch says
+            raise Refused(f"the cluster takes no job ({cause(error)}): correct launchers.slurm.…") from error
+        return SlurmJob(job, folder)
 
 
 class SlurmJob(Job):

@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 from gredkit import ranges
 from gredkit.data.infer import infer
 from gredkit.data.objectives import objective
+from gredkit.data.sound import check_task
 from gredkit.data.splits import Splits, checked_split, drawn_split, split_nodes
 from gredkit.data.task import LEVELS, Task
 from gredkit.errors import UserError
@@ -41,7 +42,7 @@ def python_dataset(
     ranges.one_of("level", level, LEVELS)
     given = _called(_found(target), target, dict(arguments or {}))
     if isinstance(given, Task):
-        return given
+        return check_task(given, target)
     raw, splits = _graphs_and_splits(given, target)
     graphs, spec = infer(raw, task, level, target)
     drawn = "given"
