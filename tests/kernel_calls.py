@@ -1,6 +1,7 @@
 """Every function that ends in C, with arguments that fit: for tests that take something away from them."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -158,4 +159,22 @@ def _backward(
     }  # fmt: skip
 
 
-CASES = _cases()
+NAMES = (
+    "Sums", "Index", "steps.set_sum", "steps.hop_filter", "steps.set_mlp", "steps.gate", "steps.hop_matrices",
+    "steps.hop_scan", "steps.set_mlp_backward", "steps.gate_backward", "steps.hop_filter_backward",
+    "steps.hop_scan_backward", "steps.hop_matrices_backward", "stack.layers", "stack.layers, not kept",
+    "stack.layers_backward", "ops.set_sum", "ops.hop_filter", "ops.set_mlp", "ops.gate", "ops.hop_matrices",
+    "ops.hop_scan", "ops.layers", "ops.layer",
+)  # fmt: skip
+
+
+@cache
+def cases() -> dict[str, Case]:
+    """Made when they are needed: some are made by kernels."""
+    made = _cases()
+    assert set(made) == set(NAMES)
+    return made
+
+
+def case_of(name: str) -> Case:
+    return cases()[name]

@@ -14,6 +14,8 @@ import torch
 from torch import nn
 
 from gredkit.composition import PARTS
+from gredkit.kernels.build import why_none
+from gredkit.kernels.call import CALLED
 from gredkit.nn.encoders.base import SequenceEncoder
 
 MOST_HOPS = 256  # whose weights are kept; a larger K is no reason to fill the memory
@@ -39,9 +41,19 @@ def packages() -> Mapping[str, str]:
     return dict(sorted(found.items(), key=lambda item: item[0].lower()))
 
 
-def environment(device: str) -> dict[str, Any]:
+def kernels(device: str, precision: str) -> str:
+    """Whether compiled kernels have computed something in this process: 'yes', or 'no: ' and why."""
+    if any(name.endswith("_forward") for name in CALLED):
+        return "yes"
+    if device != "cpu" or precision != "float32":
+        return f"no: the trial ran on {device} in {precision}"
+    return f"no: {why_none() or 'no part of this model is one that they know'}"
+
+
+def environment(device: str, **more: str) -> dict[str, Any]:
     """The machine, and what is installed."""
     return {
+        **more,
         "python": sys.version.split()[0],
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),

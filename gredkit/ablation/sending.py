@@ -32,6 +32,8 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     for event in lifecycle:
         if event["event"] == "started":
             _start(tracker, run, folder, event)
+    if any(event["event"] == "kernels" for event in events):
+        tracker.client.set_tag(run, "kernels", _kernels(folder))
     metrics = [metric for event in events for metric in measured(event)]
     for begin in range(0, len(metrics), METRICS):
         tracker.client.log_batch(run, metrics=metrics[begin : begin + METRICS])
@@ -92,6 +94,12 @@ def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> Non
         trial = folder.trial()
         _describe(tracker, run, {**trial.settings, "variant": trial.variant, **event["described"]})
         folder.mark_sent(described=True)
+
+
+def _kernels(folder: TrialFolder) -> str:
+    """Whether compiled kernels ran: the same in all attempts, or one after the other."""
+    told = dict.fromkeys(event["used"] for event in folder.events()[0] if event["event"] == "kernels")
+    return portable("; then ".join(told))[:LONGEST]
 
 
 def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:

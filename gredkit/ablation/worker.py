@@ -9,10 +9,19 @@ from filelock import FileLock, Timeout
 
 from gredkit import config
 from gredkit.ablation.folder import TrialFolder, write_json
-from gredkit.ablation.record import eigenvalues, environment, gin_text, hop_weights, recorded_hops, write_moments
+from gredkit.ablation.record import (
+    eigenvalues,
+    environment,
+    gin_text,
+    hop_weights,
+    kernels,
+    recorded_hops,
+    write_moments,
+)
 from gredkit.ablation.trial import describe, load_task
 from gredkit.data.cache import last_hop, prepare
 from gredkit.errors import UserError
+from gredkit.kernels.call import CALLED
 from gredkit.nn.models.gred import count_parameters
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.private import portable
@@ -85,9 +94,15 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
 
     positional: PositionalEncoding = model.positional  # type: ignore[assignment]
     graphs = prepare(task.graphs, K, positional)
-    known = folder.last_epoch()
+    known, is_told = folder.last_epoch(), False
+    CALLED.clear()
 
     def on_epoch(report: EpochReport) -> None:
+        nonlocal is_told
+        if not is_told:  # once an attempt: a trial may go on where there are kernels, or none
+            used, is_told = kernels(str(device), described.recipe.precision), True
+            write_json(folder.artifacts / "environment.json", environment(str(device), kernels=used))
+            folder.append("kernels", used=used)
         if report.epoch > known:  # an epoch that was lost with its checkpoint is trained, but not told, again
             folder.append("epoch", **asdict(report))
 

@@ -18,7 +18,7 @@ MEASURED = {
     "seconds_per_epoch": "cost/seconds_per_epoch",
     "peak_mb": "cost/peak_mb",
 }
-TOLD = ("started", "ended", "device", "git_commit", "run")
+TOLD = ("started", "ended", "device", "kernels", "git_commit", "run")
 RESULTS = (*TRIAL, *PLANNED, *MEASURED, *TOLD)
 CURVES = (*IDENTITY, "epoch", "train_loss", "validation")
 EIGENVALUES = (*IDENTITY, "layer", "moment", "real", "imag")

@@ -30,6 +30,7 @@ def sentences(results: pd.DataFrame, comparisons: pd.DataFrame) -> list[str]:
     return [
         *(["No trial has finished yet."] if leading.empty else []),
         *(_lead(row) for row in leading.to_dict("records")),
+        *_kernels(results),
         *(_difference(row) for row in comparisons.to_dict("records")),
         *_not_finished(states),
         *_tuning(results),
@@ -51,6 +52,19 @@ def _lead(row: Row) -> str:
     else:
         claim = "but a lead over every other variant does not hold"
     return f"{row['variant']} has the best mean on {row['dataset']}, {score}, {claim}."
+
+
+def _kernels(results: pd.DataFrame) -> Iterator[str]:
+    """Whether trials are mixed that drew their dropout in different ways."""
+    told = results.get("kernels", pd.Series(dtype=str)).fillna("")  # older results have none
+    told = told[told != ""]
+    count = int((told == "yes").sum())
+    if count and count < len(told):
+        others = told[told != "yes"]
+        yield (
+            f"Compiled kernels ran in {count} of {several(len(told), 'trial')} and not, or not always, in the others "
+            f"({others.mode()[0]}): dropout drops other values with them, which may be a part of a difference."
+        )
 
 
 def _difference(row: Row) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from kernel_calls import CASES
+from kernel_calls import NAMES, case_of
 
 from gredkit.kernels import build, call
 
@@ -20,7 +20,7 @@ SCARCE = Path(__file__).parent / "scarce.h"
 @pytest.fixture
 def scarce(monkeypatch):
     """The kernels, compiled so that requests are counted: the number of the one to fail can be set."""
-    monkeypatch.setenv("CC", f"cc -include {SCARCE}")
+    monkeypatch.setenv("CC", f"{os.environ.get('CC') or 'cc'} -include {SCARCE}")
     build._found.cache_clear()
     library = build.library()
     assert library is not None
@@ -40,12 +40,12 @@ def requests(library: ctypes.CDLL, run, failing: int = -1) -> int:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_each_request_for_memory_may_fail(scarce, name, threads):
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(threads)
-        run = CASES[name]
+        run = case_of(name)
         expected = run()
         number(scarce, "failing").value = -1
         asked = requests(scarce, run)
@@ -66,7 +66,7 @@ def test_threads_that_cannot_be_started(scarce):
     errors: list[BaseException] = []
 
     def work() -> None:
-        run = CASES["steps.set_sum"]
+        run = case_of("steps.set_sum")
         call._threads.count = 0
         for failing in range(requests(scarce, run)):
             call._threads.count = 0

@@ -14,7 +14,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_calls import CASES, NODES, SETS, index_of, matrix_of
+from kernel_calls import NAMES, NODES, SETS, case_of, index_of, matrix_of
 from torch import Tensor
 
 from gredkit.kernels import ops, steps
@@ -101,11 +101,11 @@ def _tried(change: Any, value: Tensor) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex values")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 @given(st.integers(0, 2**32))
 @settings(max_examples=80)
 def test_anything_in_the_place_of_an_argument(name, seed):
-    case, random = CASES[name], Random(seed)
+    case, random = case_of(name), Random(seed)
     arguments = dict(case.arguments)
     for argument in random.choices(sorted(arguments), k=random.randint(1, 2)):
         arguments[argument] = changed(arguments[argument], random)
@@ -113,9 +113,9 @@ def test_anything_in_the_place_of_an_argument(name, seed):
         case._replace(arguments=arguments)()
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("steps.")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("steps.")])
 def test_a_tensor_whose_memory_was_taken_away_is_refused(name):
-    case = CASES[name]
+    case = case_of(name)
     for argument, value in case.arguments.items():
         if isinstance(value, Tensor):
             emptied = value.clone()
@@ -148,7 +148,7 @@ def test_an_index_is_refused_or_lists_what_is_there(start, listed, count):
 
 @pytest.mark.parametrize("kind", [Sums, Index])
 def test_an_index_that_is_written_to_is_refused(kind):
-    case = CASES["Index" if kind is Index else "Sums"]
+    case = case_of("Index" if kind is Index else "Sums")
     for name in [name for name, value in vars(kind(**case.arguments)).items() if isinstance(value, Tensor)]:
         made = kind(*(x.clone() if isinstance(x, Tensor) else x for x in case.arguments.values()))
         made.unchanged()
@@ -165,19 +165,19 @@ def _use(index: Index | Sums) -> Tensor:
 
 @pytest.mark.parametrize("name", ["Index", "Sums"])
 def test_copies_of_an_index_are_as_good(name):
-    made = CASES[name].function(**CASES[name].arguments)
+    made = case_of(name).function(**case_of(name).arguments)
     for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
         assert torch.equal(_use(other), _use(made))
     with torch.inference_mode():
-        inside = CASES[name].function(
-            *(x.clone() if isinstance(x, Tensor) else x for x in CASES[name].arguments.values())
+        inside = case_of(name).function(
+            *(x.clone() if isinstance(x, Tensor) else x for x in case_of(name).arguments.values())
         )
         assert torch.equal(_use(inside), _use(made))
     assert torch.equal(_use(inside), _use(made))
 
 
 def test_fewer_matrices_than_hops_are_refused():
-    case = CASES["steps.hop_filter"]
+    case = case_of("steps.hop_filter")
     with pytest.raises(ValueError, match="3 hops, and there are matrices for 2"):
         steps.hop_filter(**case.arguments | {"matrices": case.arguments["matrices"][:2].contiguous()})
 

@@ -1,0 +1,80 @@
+"""Whether compiled kernels ran is kept with each trial, and a report that mixes both says so."""
+
+import json
+
+import pytest
+from known_results import results
+from page_studies import made_study
+from studies import WITHOUT_AXES, TinyStudy, interrupt
+
+from gredkit.reports.page import page
+from gredkit.reports.reading import read_study
+from gredkit.reports.statistics import comparisons
+from gredkit.reports.summary import sentences
+
+WHY = "no: the C compiler 'false' failed: code 1"
+LINE = "gredkit runs without its compiled kernels"
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """A study of which two trials were trained without kernels, one with them, and one with both, one by one."""
+    study = TinyStudy(tmp_path_factory.mktemp("mixed"), WITHOUT_AXES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CC", "false")
+        without = study.run("--jobs", "2")
+        command = study.start("--set", "SEEDS=(5,)", "--set", "EPOCHS=60")
+        study.wait_for_epochs(command, 2)
+        interrupt(command)
+        command.communicate(timeout=300)
+    assert study.run("--set", "SEEDS=(5,)", "--set", "EPOCHS=60").returncode == 0
+    with_them = study.run("--set", "SEEDS=(0, 1, 7)")
+    assert (without.returncode, with_them.returncode) == (0, 0)
+    return study, without, with_them
+
+
+def test_a_command_with_several_trials_says_once_why_it_is_slow(mixed):
+    _, without, with_them = mixed
+    assert [line for line in without.stderr.splitlines() if "kernels" in line] == [
+        f"{LINE}, slower: {WHY.removeprefix('no: ')} (GREDKIT_KERNELS=0 hides this line)"
+    ]
+    assert LINE not in without.stdout
+    assert LINE not in with_them.stdout + with_them.stderr
+
+
+def test_each_run_says_whether_they_ran(mixed, tmp_path):
+    study, *_ = mixed
+    tracker = study.tracker()
+    told = {known.tags["seed"]: known for known in study.trials().values()}
+    expected = {"0": WHY, "1": WHY, "7": "yes", "5": f"{WHY}; then yes"}
+    assert {seed: known.tags["kernels"] for seed, known in told.items()} == expected
+    for seed, kept in (("0", WHY), ("7", "yes")):
+        environment = json.loads(tracker.text(told[seed].run, "environment.json"))
+        assert environment["kernels"] == kept
+
+
+def test_the_report_of_both_says_so(mixed):
+    study, *_ = mixed
+    read = read_study(study.tracker())
+    assert sorted(read.results["kernels"]) == [WHY, WHY, "yes"]
+    said = sentences(read.results, comparisons(read.results))
+    (sentence,) = [one for one in said if "kernels" in one]
+    assert sentence.startswith(f"Compiled kernels ran in 1 of 3 trials and not, or not always, in the others ({WHY})")
+    assert sentence.partition("(")[0] in page(read, [])
+
+
+@pytest.mark.parametrize(
+    ("told", "is_mixed"),
+    [
+        (["yes", "yes", "yes"], False),
+        ([WHY, "no: GREDKIT_KERNELS is 0", WHY], False),
+        (["yes", "", None], False),
+        (["yes", "yes", WHY], True),
+        (["yes", f"{WHY}; then yes", "yes"], True),
+    ],
+)
+def test_only_a_mixture_is_worth_a_sentence(told, is_mixed):
+    frame = results({("rings", "lru"): [0.5, 0.6, 0.7]}).assign(kernels=told)
+    said = [one for one in sentences(frame, comparisons(frame)) if "kernels" in one]
+    assert len(said) == is_mixed
+    assert page(made_study(frame), []).count("Compiled kernels ran in") == is_mixed
