@@ -10,7 +10,7 @@ from gredkit.reports.published import Reference, reference
 from gredkit.reports.statistics import TASK
 
 COSTS = {"parameters": "parameters", "seconds_per_epoch": "seconds an epoch", "peak_mb": "peak memory (MB)"}
-SCORE = "test score"
+SCORE, TRAIN = "test score", "training score"
 TEST = "paired t test over seeds, corrected"
 PUBLISHED = "GRED, published"
 
@@ -45,6 +45,11 @@ def grid(summary: pd.DataFrame) -> Grid:
         columns.append((SCORE, f"{dataset} ({metric_name(metric)} {arrow})"))
         cells.append({variant: _score(row, digits, usual) for variant, row in here.iterrows()})
         published.append(_published(reference(dataset, metric)))
+    if summary["train_mean"].notna().any():
+        for (dataset, metric), here in tasks.items():
+            columns.append((TRAIN, f"{dataset} ({metric_name(metric)})"))
+            cells.append({variant: _train(row, decimals(here["train_std"])) for variant, row in here.iterrows()})
+            published.append(Cell(""))
     for cost, title in COSTS.items():
         for (dataset, _), here in tasks.items():
             columns.append((title, dataset))
@@ -70,6 +75,10 @@ def _score(row: pd.Series, digits: int, usual: int) -> Cell:
     return Cell(f"{text} ({remarks})" if remarks else text, bool(row["best_holds"]))
 
 
+def _train(row: pd.Series, digits: int) -> Cell:
+    return Cell(mean_and_spread(row["train_mean"], row["train_std"], digits))
+
+
 def _cost(value: float, cost: str) -> str:
     if pd.isna(value):
         return NOTHING
@@ -93,6 +102,8 @@ def _notes(summary: pd.DataFrame, usual: int, is_published: bool) -> list[str]:
     rest = ", unless the cell says otherwise" if (summary["n"] != usual).any() else ""
     over = f"mean ± standard deviation over {usual} seeds" if usual > 1 else "one seed, so no spread is known"
     notes = [f"Test score: {over}{rest}."]
+    if summary["train_mean"].notna().any():
+        notes.append("Training score: of the model that is tested, on the graphs that it was trained with.")
     notes += _about_bold(summary)
     notes.append(f"Trained for {_epochs(summary)}.")
     if is_published:

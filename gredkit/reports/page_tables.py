@@ -7,7 +7,7 @@ import pandas as pd
 
 from gredkit.reports.again import run_address, trial_command
 from gredkit.reports.html import Column, Html, folded, joined, number, sortable, tag
-from gredkit.reports.layout import COSTS, PUBLISHED, Grid, grid
+from gredkit.reports.layout import COSTS, PUBLISHED, SCORE, Grid, grid
 from gredkit.reports.numbers import NOTHING, p_value, several, significant
 from gredkit.reports.published import reference
 from gredkit.reports.statistics import GROUP, TASK
@@ -18,32 +18,19 @@ Row = dict[str, Any]
 Titles = dict[tuple[str, ...], str]  # of each dataset and metric
 MOST = 1000  # rows of a table; the others are in the files beside the page
 FEW = 50  # trials that are seen without a click
-SCORES = (
-    Column("dataset"),
-    Column("variant"),
-    Column("test score", True),
-    Column("seeds", True),
-    Column("difference to base", True),
-    Column("p (corrected)", True),
-    Column("effect size", True),
-    *(Column(title, True) for title in COSTS.values()),
-    Column("again"),
-)
+DIFFERENCES = ("difference to base", "p (corrected)", "effect size")
 DIFFERENCE = (
     "over the seeds that both finished, + is better, with its interval in brackets; bold where it holds, which is "
     "where the interval excludes 0. p: of a paired t test, times the number of comparisons (Bonferroni). Effect size: "
     "mean over standard deviation of the differences, corrected for few seeds (Hedges)."
 )
-MEASURED = {"test": "test", "validation": "validation", "epoch": "best epoch", "seconds": "seconds"}
-TRIALS = (
-    Column("dataset"),
-    Column("variant"),
-    Column("seed", True),
-    Column("state"),
-    *(Column(title, True) for title in MEASURED.values()),
-    Column("run"),
-    Column("again"),
-)
+MEASURED = {
+    "test": "test",
+    "train": "training",
+    "validation": "validation",
+    "epoch": "best epoch",
+    "seconds": "seconds",
+}
 
 
 def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
@@ -60,8 +47,11 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
         notes.append(f"These are the first {MOST:,} of {len(summary):,} rows; table.csv has all.")
     tasks = summary[TASK].drop_duplicates().itertuples(index=False, name=None)
     titles = {task: title for task, (_, title) in zip(tasks, laid.columns, strict=False)}  # in the order of the grid
-    rows = [*_variants(summary.head(MOST), comparisons, laid, titles), *_published(titles)]
-    return joined([sortable(SCORES, rows, "Test scores"), tag("p", " ".join(notes), class_="notes")])
+    numbers = list(dict.fromkeys(group for group, _ in laid.columns))[1:]  # beside the test score
+    names = [SCORE, "seeds", *DIFFERENCES, *numbers]
+    columns = (Column("dataset"), Column("variant"), *(Column(name, True) for name in names), Column("again"))
+    rows = [*_variants(summary.head(MOST), comparisons, laid, titles), *_published(titles, len(numbers))]
+    return joined([sortable(columns, rows, "Test scores"), tag("p", " ".join(notes), class_="notes")])
 
 
 def _variants(summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid, titles: Titles) -> Iterator[Html]:
@@ -72,16 +62,16 @@ def _variants(summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid, titl
     bases = set(comparisons[[*TASK, "base"]].itertuples(index=False, name=None))
     for nth, row in enumerate(summary.to_dict("records")):
         group = tuple(row[name] for name in GROUP)
-        place, cells = places[group[:2]], cells_of[str(row["variant"])]
-        costs = cells[place + len(places) :: len(places)]
+        score, *others = cells_of[str(row["variant"])][places[group[:2]] :: len(places)]  # one of each group
+        values = [row[name] for name in (["train_mean"] if len(others) > len(COSTS) else []) + list(COSTS)]
         yield tag(
             "tr",
             tag("td", titles[group[:2]]),
             tag("th", row["variant"], scope="row"),
-            number(_below(cells[place].text), row["mean"], cells[place].bold),
+            number(_below(score.text), row["mean"], score.bold),
             number(row["n"], row["n"]),
             *_difference(compared.get(group), group in bases),
-            *(number(cell.text, row[cost]) for cell, cost in zip(costs, COSTS, strict=True)),
+            *(number(cell.text, value) for cell, value in zip(others, values, strict=True)),
             tag("td", tag("a", "how", href=f"#again-{nth}")),
         )
 
@@ -108,7 +98,7 @@ def _below(text: str) -> Html:
     return joined([first, tag("small", f"({rest}")] if bracket else [first])
 
 
-def _published(titles: Titles) -> Iterator[Html]:
+def _published(titles: Titles, others: int) -> Iterator[Html]:
     """A row for each dataset that the paper has."""
     for (dataset, metric), title in titles.items():
         known = reference(dataset, metric)
@@ -119,7 +109,7 @@ def _published(titles: Titles) -> Iterator[Html]:
                 tag("th", f"{PUBLISHED} (table {known.table})", scope="row"),
                 number(_below(f"{known.score} ({known.budget})"), known.mean),
                 number(known.runs, known.runs),
-                *[number("", None)] * (3 + len(COSTS)),
+                *[number("", None)] * (len(DIFFERENCES) + others),
                 tag("td", ""),
                 class_="published",
             )
@@ -132,13 +122,21 @@ def trials(study: StudyData, final: pd.DataFrame) -> Html:
     rest = ""
     if len(final) > MOST:
         rest = f"These are the first {MOST:,} of {len(final):,} trials; results.parquet has all."
-    table = sortable(TRIALS, (_trial(study, row) for row in final.head(MOST).to_dict("records")), "All trials")
+    shown = {name: title for name, title in MEASURED.items() if name != "train" or _is_known(final, name)}
+    names = [Column("seed", True), Column("state"), *(Column(title, True) for title in shown.values())]
+    columns = (Column("dataset"), Column("variant"), *names, Column("run"), Column("again"))
+    rows = (_trial(study, row, list(shown)) for row in final.head(MOST).to_dict("records"))
+    table = sortable(columns, rows, "All trials")
     title = f"All {several(len(final), 'trial')}" if len(final) > 1 else "1 trial"
     return folded(title, *([tag("p", rest)] if rest else []), table, is_open=len(final) <= FEW)
 
 
-def _trial(study: StudyData, row: Row) -> Html:
-    numbers = {name: pd.to_numeric(row[name], errors="coerce") for name in MEASURED}
+def _is_known(final: pd.DataFrame, name: str) -> bool:
+    return name in final and bool(final[name].notna().any())
+
+
+def _trial(study: StudyData, row: Row, shown: list[str]) -> Html:
+    numbers = {name: pd.to_numeric(row[name], errors="coerce") for name in shown}
     run = row["run"] or ""
     copied = trial_command(study, run) if run else None
     what = f"{row['variant']} on {row['dataset']}, seed {row['seed']}"

@@ -11,6 +11,7 @@ PLANNED = ("metric", "larger_is_better", "parameters", "epochs", "K")
 MEASURED = {
     "test": "best/test",
     "validation": "best/validation",
+    "train": "best/train",
     "epoch": "best/epoch",
     "test_loss": "best/test_loss",
     "final_validation": "final/validation",

@@ -21,22 +21,26 @@ IN_MARKDOWN = {character: f"\\{character}" for character in "\\|*`<["}
 def summary(results: pd.DataFrame) -> pd.DataFrame:
     """A row a dataset and variant: mean and standard deviation of the test score over `n` seeds, states, costs.
 
+    `train_mean` and `train_std` are of the score on the training graphs, where it was tracked (`fit.train_score`).
     `trials` counts all, the columns after it those in each state and `others` says it in words. Costs are of finished
     trials: the mean of seconds, the largest memory. `best_holds` where the lead over every other variant does.
     """
     trials = final(results)
     states = counts(results)
     if trials.empty:
-        columns = ["larger_is_better", "mean", "std", "n", "parameters", "epochs", "seconds_per_epoch", "peak_mb"]
-        counted = states.columns.drop(GROUP)
+        columns = ["larger_is_better", "mean", "std", "n", "train_mean", "train_std", "parameters", "epochs"]
+        counted = ["seconds_per_epoch", "peak_mb", *states.columns.drop(GROUP)]
         return pd.DataFrame(columns=[*GROUP, *columns, *counted, "others", "is_best", "best_holds"])
-    for cost in ("seconds_per_epoch", "peak_mb"):
-        trials[cost] = pd.to_numeric(trials[cost], errors="coerce").where(trials["score"].notna())
+    for name in ("seconds_per_epoch", "peak_mb", "train"):
+        trials[name] = pd.to_numeric(trials.get(name), errors="coerce")
+        trials[name] = trials[name].astype(float).where(trials["score"].notna())
     frame = trials.groupby(GROUP, sort=False).agg(
         larger_is_better=("larger_is_better", "first"),
         mean=("score", "mean"),
         std=("score", "std"),
         n=("score", "count"),
+        train_mean=("train", "mean"),
+        train_std=("train", "std"),
         parameters=("parameters", "max"),
         epochs=("epochs", "max"),
         seconds_per_epoch=("seconds_per_epoch", "mean"),

@@ -126,6 +126,22 @@ def test_results_have_the_numbers_of_the_summary_to_sort_by():
             assert float(cells[place]["data-value"] or "nan") == pytest.approx(row[column], nan_ok=True)
 
 
+def test_the_training_score_is_shown_where_it_was_tracked():
+    study = full_study()
+    assert "training" not in page(study, []).lower()
+    frame = study.results.assign(train=study.results["test"] + 0.05)
+    document = read(replace(study, results=frame))
+    expected = summary(frame)
+    found = [row.children for row in rows(document, "Results")]
+    assert [float(cells[7]["data-value"] or "nan") for cells in found[: len(expected)]] == pytest.approx(
+        expected["train_mean"].tolist(), nan_ok=True
+    )
+    assert {len(cells) for cells in found} == {12}
+    trials = [row.children for row in rows(document, "Trials")]
+    values = [float(cells[5]["data-value"] or "nan") for cells in trials]
+    assert values == pytest.approx(frame["train"].tolist(), nan_ok=True)
+
+
 def test_bold_is_what_holds():
     bold = {
         (row.children[0].text.split()[0], row.children[1].text, place)

@@ -188,3 +188,20 @@ def test_numbers_as_text():
     ]
     assert [p_value(p) for p in (0.0001, 0.0312, 1.0)] == ["p < 0.001", "p = 0.031", "p = 1"]
     assert mean_and_spread(float("nan"), float("nan"), 3) == "-"
+
+
+def test_the_training_score_is_shown_where_it_was_tracked():
+    frame = results(MIXED, zinc="mae")
+    tracked = frame.assign(train=np.where(frame["dataset"] == "digits", frame["test"] + 0.05, np.nan))
+    found = summary(tracked).set_index(["dataset", "variant"])
+    assert found.loc[("digits", "lru"), "train_mean"] == pytest.approx(0.9)
+    assert found.loc[("digits", "lru"), "train_std"] == pytest.approx(0.05)
+    assert found.loc["zinc", "train_mean"].isna().all()
+    header, _, lru, other, *_ = cells(markdown(tracked))
+    place = header.index("training score, digits (accuracy)")
+    assert header[place - 1] == "training score, zinc (MAE)"
+    assert (lru[place], lru[place - 1], other[place - 1]) == ("0.900 ± 0.050", "-", "-")
+    assert "on the graphs that it was trained with" in markdown(tracked)
+    assert "training score" in latex(tracked)
+    for untracked in (frame, frame.assign(train=np.nan)):
+        assert "training" not in markdown(untracked).lower()

@@ -49,7 +49,7 @@ def flavour_axes(names: Sequence[str] = ("lru", "lstm", "rnn", "attention")) -> 
     return {name: {"variant.encoder": name} for name in names}
 
 
-def k_axes(values: Sequence[int | None] = (1, 2, 4, 8, None)) -> dict[str, dict[str, Any]]:
+def k_axes(values: Sequence[int | str | None] = (1, 2, 4, 8, None)) -> dict[str, dict[str, Any]]:
     """The axes of a study of K."""
     return {f"K={value}": {"K": value} for value in values}
 
