@@ -1,5 +1,7 @@
 """gredkit: ablations of GRED, the graph model that reads hops with a linear RNN."""
 
+import os
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,10 @@ _HOMES = {
     "gredkit.nn.scan": ("linear_scan",),
     "gredkit.saved": ("load",),
 }
+
+if sys.argv[:1] == ["-m"] and sys.path[:1] == [os.getcwd()] != [os.path.dirname(__path__[0])]:
+    # `python -m gredkit.…` would import what happens to lie in the working folder: a torch.py beside a stored model.
+    del sys.path[0]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import nn
 
+from gredkit import ranges
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError, cause
 from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, Registry
@@ -26,6 +27,14 @@ class Part:
 
     name: str
     settings: Mapping[str, Any]
+
+    @classmethod
+    def from_dict(cls, kind: str, stored: Any) -> "Part":
+        if not isinstance(stored, Mapping) or stored.keys() != {"name", "settings"}:
+            raise UserError(f"{kind} is described by its name and its settings, not by {ranges.said(stored)}")
+        if not isinstance(stored["name"], str) or not isinstance(stored["settings"], Mapping):
+            raise UserError(f"{kind} has a name and settings with names, not {ranges.said(stored)}")
+        return cls(stored["name"], stored["settings"])
 
 
 @dataclass(frozen=True)
@@ -63,8 +72,13 @@ class Composition:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Composition":
-        parts = {kind: Part(**stored[kind]) if stored[kind] else None for kind in PARTS}
-        return cls(Part(**stored["model"]), parts)
+        """What `to_dict` gave; anything else is a `UserError`."""
+        if not isinstance(stored, Mapping) or stored.keys() != {"model", *PARTS}:
+            raise UserError(f"a composition says {', '.join(['model', *PARTS])}, and nothing else")
+        parts = {kind: None if stored[kind] is None else Part.from_dict(kind, stored[kind]) for kind in PARTS}
+        if missing := [kind for kind, part in parts.items() if part is None and kind != "edge_features"]:
+            raise UserError(f"a model has {missing[0]}, and this one does not say which")
+        return cls(Part.from_dict("model", stored["model"]), parts)
 
     def _all(self) -> list[tuple[str, Part | None]]:
         return [("model", self.model), *self.parts.items()]

@@ -15,6 +15,7 @@ from gredkit.ablation.settings import Study, TrialSettings
 from gredkit.composition import PARTS, Composition, Part
 from gredkit.data.task import GraphSpec
 from gredkit.gin_files import ROOTS, find, texts
+from gredkit.imports import working_folder
 from gredkit.mistakes import check_types, explain, unknown_macros
 from gredkit.nn.features.base import usual_features
 from gredkit.registry import MODELS, REGISTRIES, Registry, hyperparameters
@@ -77,7 +78,8 @@ def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
     heard = logging.root.manager.disable
     logging.disable(logging.ERROR)  # gin calls a file not found that it then finds
     try:
-        gin.parse_config_files_and_bindings([find(file) for file in files], list(bindings))
+        with working_folder():  # gin files may import
+            gin.parse_config_files_and_bindings([find(file) for file in files], list(bindings))
     except Exception as error:  # gin's own, of its tokenizer, or of a module that a file imports
         raise explain(error, _parameters()) from error
     finally:

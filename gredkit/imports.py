@@ -6,7 +6,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Any
 
@@ -23,12 +23,24 @@ def check_name(name: str) -> None:
         raise UserError(f"cannot import {name!r}: this is no name of a module{hint}")
 
 
+@contextmanager
+def working_folder() -> Iterator[None]:
+    """Modules of the working folder come first; afterwards last, so that none takes the place of an installed one."""
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # somebody else has removed it
+            sys.path.remove(here)
+        if here not in sys.path:
+            sys.path.append(here)
+
+
 def import_own(name: str) -> ModuleType:
     """Import a module by its dotted name; those in the working folder are found."""
     check_name(name)
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    with of_the_user(f"cannot import {name!r}"):
+    with of_the_user(f"cannot import {name!r}"), working_folder():
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:

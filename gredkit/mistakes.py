@@ -8,8 +8,10 @@ from typing import Any, get_type_hints
 
 from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
 
+from gredkit import ranges
 from gredkit.errors import UserError, cause
 from gredkit.names import nearest
+from gredkit.registry import hyperparameters
 
 
 def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
@@ -56,7 +58,21 @@ def check_types(owner: str, component: Callable[..., Any], values: Mapping[str, 
             check_type(value, declared.get(name, Any), collection_check_strategy=CollectionCheckStrategy.ALL_ITEMS)
         except TypeCheckError:
             wanted = re.sub(r"<class '(?:\w+\.)*(\w+)'>|(?:\w+\.)+(\w+)", r"\1\2", str(declared[name]))
-            raise UserError(f"{owner}.{name} cannot be {value!r}: it is declared as {wanted}") from None
+            raise UserError(f"{owner}.{name} cannot be {ranges.said(value)}: it is declared as {wanted}") from None
+
+
+def check_settings(owner: str, component: Callable[..., Any], stored: Mapping[str, Any]) -> None:
+    """Whether a component takes settings that a file has for it, in which tuples have become lists."""
+    known = hyperparameters(component)
+    for name, value in stored.items():
+        if name not in known:
+            raise UserError(f"{owner} has no setting {ranges.said(name)}: {nearest(name, known)}")
+        try:
+            check_types(owner, component, {name: value})
+        except UserError:
+            if not isinstance(value, list):
+                raise
+            check_types(owner, component, {name: tuple(value)})
 
 
 def _of_same_kind(name: str, known: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gredkit.cli import Parser, add_import, import_all
 from gredkit.errors import UserError, command
-from gredkit.ranges import whole
+from gredkit.ranges import said, whole
 from gredkit.registry import DATASETS
 from gredkit.store import existing_store, tracking_uri
 from gredkit.writing import CannotWrite, writing
@@ -17,13 +17,14 @@ from gredkit.writing import CannotWrite, writing
 if TYPE_CHECKING:  # what takes long to import is imported when all options are read
     import pandas as pd
 
+    from gredkit.about import SavedModel
     from gredkit.data.task import Task
     from gredkit.data.unlabelled import NewGraphs
-    from gredkit.saved import SavedModel
 
 FORMATS = (".csv", ".parquet")
 SPLITS = ("train", "validation", "test")
 ON_ERROR = ("raise", "skip")
+FOLDER = "root"  # the setting that says where a dataset lies
 
 
 def main() -> None:
@@ -67,8 +68,8 @@ def _arguments() -> argparse.Namespace:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--run", metavar="ID", help="the MLflow run that trained it")
     which.add_argument("--model", metavar="FOLDER", help="or a folder with model.json and weights.safetensors")
-    said = "a folder of graphs, a CSV file of SMILES, 'package.module:function', or the name of a dataset"
-    add("--data", required=True, metavar="PATH", help=said)
+    what = "a folder of graphs, a CSV file of SMILES, 'package.module:function', or the name of a dataset"
+    add("--data", required=True, metavar="PATH", help=what)
     add("--split", choices=SPLITS, help="of a dataset; all its graphs by default")
     add("--smiles", default="smiles", metavar="COLUMN", help="of a CSV file; 'smiles' by default")
     add("--on-error", choices=ON_ERROR, default="raise", help="skip: leave out graphs that have a mistake")
@@ -101,8 +102,19 @@ def _read(arguments: argparse.Namespace, about: SavedModel) -> NewGraphs:
 
 
 def _dataset(name: str, about: SavedModel) -> Task:
-    """A dataset by its name; that of the training as it was set then."""
-    task = DATASETS[name](**about.dataset_settings if name == about.dataset else {})
+    """A dataset by its name; that of the training as it was set then.
+
+    A stored model neither names a function to call nor a folder whose files, which may be pickles, PyG would open.
+    """
+    from gredkit.data.datasets.python_dataset import python_dataset
+    from gredkit.mistakes import check_settings
+
+    settings = {key: v for key, v in about.dataset_settings.items() if key != FOLDER} if name == about.dataset else {}
+    if DATASETS[name] is python_dataset:
+        target = said(settings.get("target", "package.module:function"))
+        raise UserError(f"a stored model calls no function by itself: if you trust {target}, give --data {target}")
+    check_settings(f"datasets.{name}", DATASETS[name], settings)
+    task = DATASETS[name](**settings)
     if task.reading != about.reading:
         raise UserError(f"the features of {name!r} are not those of {about.dataset!r}, on which this model was trained")
     return task

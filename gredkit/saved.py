@@ -1,182 +1,174 @@
-"""Trained models in a folder: weights as plain numbers, and a file of JSON that says what they belong to."""
+"""Trained models in a folder: weights as plain numbers, and a file of JSON that says what they belong to.
 
-import json
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+A stored model runs no code: components are those that are registered, and modules are imported only if whoever loads
+the model names them.
+"""
+
+import hashlib
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import numpy as np
 import safetensors.torch
-from safetensors import SafetensorError
-from torch import nn
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+from torch.nn.modules.module import (
+    register_module_buffer_registration_hook,
+    register_module_parameter_registration_hook,
+)
 
-import gredkit
-from gredkit.composition import PARTS, Composition
-from gredkit.data.task import GraphSpec, Task
+from gredkit import ranges
+from gredkit.about import SavedModel
+from gredkit.composition import PARTS
 from gredkit.errors import UserError, cause
 from gredkit.imports import import_own
+from gredkit.mistakes import check_settings
+from gredkit.names import nearest
 from gredkit.registry import MODELS
 from gredkit.trained import TrainedModel
+from gredkit.untrusted import MOST, Unreadable, open_file, read_bytes
 
-FORMAT = 1  # of model.json
 ABOUT, WEIGHTS = "model.json", "weights.safetensors"
-
-
-@dataclass(frozen=True)
-class SavedModel:
-    """What is needed to build a model again and to use it: plain data."""
-
-    composition: Composition
-    spec: GraphSpec
-    K: int | None
-    dataset: str  # its name in the registry
-    task: str  # the kind: regression, classification, balanced_classification or labels
-    metric: str
-    larger_is_better: bool
-    dataset_settings: Mapping[str, Any] = field(default_factory=dict)
-    reading: Mapping[str, Any] = field(default_factory=dict)  # how tables or SMILES become such graphs
-    class_names: Sequence[Any] = ()
-    target_columns: Sequence[str] = ()
-    node_columns: Sequence[str] = ()
-    edge_columns: Sequence[str] = ()
-    precision: str = "float32"  # of the forward pass
-    modules: Sequence[str] = ()  # the user's own, which register components
-    version: str = field(default_factory=lambda: gredkit.__version__)
-
-    @classmethod
-    def of(
-        cls,
-        task: Task,
-        composition: Composition,
-        K: int | None,
-        dataset: str,
-        dataset_settings: Mapping[str, Any] | None = None,
-        modules: Sequence[str] = (),
-        precision: str = "float32",
-    ) -> "SavedModel":
-        """A model that was trained on a task, which `dataset` gives when it is called with `dataset_settings`."""
-        return cls(
-            composition=composition,
-            spec=task.spec,
-            K=K,
-            dataset=dataset,
-            dataset_settings=dataset_settings or {},
-            task=task.objective.kind,
-            metric=task.objective.metric.name,
-            larger_is_better=task.objective.metric.larger_is_better,
-            reading=task.reading,
-            class_names=task.notes.get("class_names", ()),
-            target_columns=task.notes.get("target_columns", ()),
-            node_columns=task.notes.get("node_columns", ()),
-            edge_columns=task.notes.get("edge_columns", ()),
-            modules=modules,
-            precision=precision,
-        )
-
-    @property
-    def needs_edges(self) -> bool:
-        """Whether the model reads features of edges; one of the user's own may do so without a part for them."""
-        reads = self.composition.parts["edge_features"] is not None or self.composition.model.name != "gred"
-        return reads and self.spec.edges is not None
-
-    @property
-    def output_names(self) -> list[Any]:
-        """What the outputs are called: classes, target columns, or their numbers."""
-        names = [*self.class_names] or [*self.target_columns]
-        if len(names) == self.spec.outputs:
-            return names
-        numbers = list(range(self.spec.outputs))
-        if self.task != "regression":
-            return numbers
-        return [f"predicted_{i}" for i in numbers] if len(numbers) > 1 else ["predicted"]
-
-    def to_json(self) -> str:
-        """What model.json holds; a setting that JSON cannot keep is a `UserError`."""
-        told = {"format": FORMAT, **asdict(self), "composition": self.composition.to_dict()}
-        try:
-            return json.dumps(told, indent=2, default=_plain)
-        except TypeError as error:
-            raise UserError(f"the model cannot be stored: {error}") from None
-
-    @classmethod
-    def from_json(cls, text: str) -> "SavedModel":
-        told = json.loads(text)
-        if told.pop("format") > FORMAT:
-            raise UserError(f"it was written by a newer gredkit, {told['version']}: update gredkit")
-        lists = {name: tuple(value) for name, value in told.items() if isinstance(value, list)}
-        spec: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in told["spec"].items()}
-        built = {"composition": Composition.from_dict(told["composition"]), "spec": GraphSpec(**spec)}
-        return cls(**{**told, **lists, **built})
+FLOATS = ("F16", "BF16", "F32", "F64")
+SPARE = 1000  # weights that a model may make and drop while it is built
+Shapes = Mapping[str, tuple[str, tuple[int, ...]]]
+log = logging.getLogger(__name__)
 
 
 def save(folder: Path, model: nn.Module, about: SavedModel) -> None:
     """Write a model's weights and what they belong to into a folder."""
-    text = about.to_json()
     # A copy of each: safetensors refuses tensors that share memory, as tied weights do.
     weights = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in model.state_dict().items()}
+    content = safetensors.torch.save(weights)
+    text = replace(about, weights_sha256=hashlib.sha256(content).hexdigest()).to_json()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / WEIGHTS).write_bytes(safetensors.torch.save(weights))  # a full disk is then an OSError
+    (folder / WEIGHTS).write_bytes(content)  # a full disk is then an OSError
     (folder / ABOUT).write_text(f"{text}\n")
 
 
-def load_folder(folder: str | Path) -> TrainedModel:
-    """The model that `save` wrote into a folder."""
-    return _load(Path(folder), str(folder))
+def load_folder(folder: str | Path, modules: Iterable[str] = ()) -> TrainedModel:
+    """The model that `save` wrote into a folder; `modules` register components of the user's own."""
+    return _load(Path(folder), str(folder), modules)
 
 
-def load(run_id: str, tracking_uri: str | None = None) -> TrainedModel:
+def load(run_id: str, tracking_uri: str | None = None, modules: Iterable[str] = ()) -> TrainedModel:
     """The model of an MLflow run; runs are looked for where `gredkit.store` says."""
     from gredkit.tracked import download  # MLflow takes two seconds
 
     with TemporaryDirectory(prefix="gredkit-") as folder:
-        return _load(download(run_id, ABOUT, Path(folder), tracking_uri), f"run {run_id}")
+        return _load(download(run_id, (ABOUT, WEIGHTS), Path(folder), tracking_uri), f"run {run_id}", modules)
 
 
-def _load(folder: Path, where: str) -> TrainedModel:
-    """`where` is what sentences call the folder."""
+def _load(folder: Path, where: str, modules: Iterable[str]) -> TrainedModel:
+    """`where` is what sentences call the folder. All is checked before anything large is made."""
     for name in (ABOUT, WEIGHTS):
-        if not (folder / name).is_file():
+        if not (folder / name).exists():
             raise UserError(f"there is no {name} in {where}: name the folder or the run of a stored model")
-    try:
-        about = SavedModel.from_json((folder / ABOUT).read_text())
-    except UserError as error:
-        raise UserError(f"{ABOUT} in {where}: {error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{ABOUT} in {where} is damaged ({cause(error)}): store the model again") from None
-    _import_modules(about)
+    for module in modules:
+        import_own(module)
+    with _told(f"{ABOUT} in {where}"):
+        about = SavedModel.from_json(read_bytes(folder / ABOUT, MOST))
+    _check_parts(about, where)
+    with _told(f"{WEIGHTS} in {where}"):
+        shapes = _shapes(folder / WEIGHTS)
+    _check_fit(about, shapes, where)
+    with _told(f"{WEIGHTS} in {where}"):
+        weights = _weights(folder / WEIGHTS, about.weights_sha256)
+    if not about.weights_sha256:
+        log.warning(
+            "%s was stored by gredkit %s, without a checksum: damage to its weights would not be noticed; "
+            "store it again by training it again",
+            where,
+            about.version,
+        )
     model = about.composition.build(about.spec)
-    try:
-        weights = safetensors.torch.load((folder / WEIGHTS).read_bytes())
-    except SafetensorError as error:
-        raise UserError(f"{WEIGHTS} in {where} is damaged ({cause(error)}): store the model again") from None
-    try:
-        model.load_state_dict(weights, assign=True)  # in the precision that they have
-    except RuntimeError as error:
-        raise UserError(
-            f"{WEIGHTS} in {where} does not fit the model that {ABOUT} describes ({cause(error)}): "
-            f"use gredkit {about.version} and the modules that it was trained with"
-        ) from None
+    model.load_state_dict(weights, assign=True)  # in the precision that they have
     return TrainedModel(model.eval(), about)
 
 
-def _import_modules(about: SavedModel) -> None:
-    """The user's modules; one that is gone is missed only if nothing else registers the components."""
-    for module in about.modules:
-        try:
-            import_own(module)
-        except UserError:
-            parts = [(PARTS[kind], part) for kind, part in about.composition.parts.items() if part]
-            if not all(part.name in registry for registry, part in [(MODELS, about.composition.model), *parts]):
-                raise
+@contextmanager
+def _told(which: str) -> Iterator[None]:
+    """What is wrong with a file, as a sentence."""
+    try:
+        yield
+    except (Unreadable, SafetensorError, FileNotFoundError) as error:
+        raise UserError(f"{which} is damaged ({cause(error)}): copy or store the model again") from None
+    except UserError as error:
+        raise UserError(f"{which}: {error}") from None
 
 
-def _plain(value: Any) -> Any:
-    """What JSON has no word for."""
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} is {type(value).__name__}, which JSON cannot keep: set a number, a word or a list")
+def _check_parts(about: SavedModel, where: str) -> None:
+    """Whether somebody has registered what the model is made of, and whether it takes the settings."""
+    parts = [(PARTS[kind], part) for kind, part in about.composition.parts.items() if part]
+    for registry, part in [(MODELS, about.composition.model), *parts]:
+        if part.name not in registry:
+            if not about.modules:
+                hint = f"{nearest(part.name, registry)} --import names a module that registers others"
+                raise UserError(f"the model in {where} has the unknown {registry.kind} {part.name!r}: {hint}")
+            named = " ".join(f"--import {module}" for module in about.modules)
+            raise UserError(
+                f"the model in {where} needs the {registry.kind} {part.name!r} of a module that was given in training, "
+                f"and a stored model imports none by itself: give {named} (in Python, modules={list(about.modules)})"
+            )
+        check_settings(f"{registry.plural}.{part.name}", registry[part.name], part.settings)
+
+
+def _shapes(path: Path) -> Shapes:
+    """Type and shape of each weight in a file, of which no weight is read."""
+    with open_file(path), safe_open(path, "pt") as file:
+        parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
+        return {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in parts.items()}
+
+
+def _check_fit(about: SavedModel, shapes: Shapes, where: str) -> None:
+    """Whether these are the weights of the model that is described, which is built without any for this."""
+    try:
+        with torch.device("meta"), _at_most(2 * len(shapes) + SPARE):
+            wanted = about.composition.build(about.spec).state_dict()
+    except UserError:
+        raise
+    except Exception as error:  # of whatever component it is, for settings that it was never given before
+        raise UserError(f"the model that {ABOUT} in {where} describes cannot be built: {cause(error)}") from None
+    for name in {**wanted, **shapes}:
+        ours = tuple(wanted[name].shape) if name in wanted else "nothing"
+        kind, theirs = shapes.get(name, ("", "nothing"))
+        if ours != theirs or (kind in FLOATS) != wanted[name].is_floating_point():
+            raise UserError(
+                f"{WEIGHTS} in {where} does not fit the model that {ABOUT} describes ({ranges.said(name)} is "
+                f"{kind} {ranges.said(theirs)} there, and {ranges.said(ours)} here): "
+                f"use gredkit {about.version} and the modules that it was trained with"
+            )
+
+
+@contextmanager
+def _at_most(count: int) -> Iterator[None]:
+    """Ends the building of a model that gets more parameters and buffers than this."""
+    made = 0
+
+    def add(module: nn.Module, name: str, value: Tensor | None) -> None:
+        nonlocal made
+        made += value is not None
+        if made > count:
+            raise UserError(f"{ABOUT} describes a model that has more weights than {WEIGHTS}: store the model again")
+
+    hooks = [register_module_parameter_registration_hook(add), register_module_buffer_registration_hook(add)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _weights(path: Path, checksum: str) -> dict[str, Tensor]:
+    content = read_bytes(path)
+    if checksum and hashlib.sha256(content).hexdigest() != checksum:
+        raise Unreadable("its checksum differs: something in it was changed")
+    weights = safetensors.torch.load(content)
+    for name, values in weights.items():
+        if values.is_floating_point() and not values.isfinite().all():
+            raise Unreadable(f"{ranges.said(name)} holds a number that is not finite")
+    return weights

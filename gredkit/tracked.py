@@ -1,5 +1,6 @@
 """What an MLflow run keeps of its model."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from gredkit.errors import UserError
@@ -9,8 +10,8 @@ from gredkit.store import ADVICE, StoreError, connect, existing_store, tracking_
 ARTIFACT = "model"  # the folder among the artifacts of a run
 
 
-def download(run_id: str, file: str, folder: Path, uri: str | None = None) -> Path:
-    """Copy the stored model of a run, of which `file` is a part, into a folder; returns where it lies there."""
+def download(run_id: str, files: Iterable[str], folder: Path, uri: str | None = None) -> Path:
+    """Copy the files of which the stored model of a run is made into a folder; returns where they lie there."""
     uri = existing_store(tracking_uri(uri))
     client = connect(uri)
     try:
@@ -20,8 +21,10 @@ def download(run_id: str, file: str, folder: Path, uri: str | None = None) -> Pa
         if error.refused:
             raise UserError(f"there is no run {run_id!r} in {shown(uri)}: correct its id, or {ADVICE}") from None
         raise
-    if f"{ARTIFACT}/{file}" not in found:
-        raise UserError(
-            f"the run {run_id!r} has no stored model: choose a run that has finished training, or train it again"
-        )
-    return Path(client.download_artifacts(run_id, ARTIFACT, str(folder)))
+    for path in (f"{ARTIFACT}/{file}" for file in files):
+        if path not in found:
+            raise UserError(
+                f"the run {run_id!r} has no stored model: choose a run that has finished training, or train it again"
+            )
+        copied = Path(client.download_artifacts(run_id, path, str(folder)))
+    return copied.parent

@@ -22,7 +22,7 @@ from gredkit.training.device import resolve
 from gredkit.training.evaluation import predict_all
 
 if TYPE_CHECKING:
-    from gredkit.saved import SavedModel
+    from gredkit.about import SavedModel
 
 BLOCK = 4096  # graphs whose hop index is in memory at a time
 

@@ -1,17 +1,19 @@
 """Small models for the tests of what is stored: composed by hand, with weights that no initialisation gives."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from gredkit.about import CHECKSUM, SavedModel, sealed
 from gredkit.composition import PARTS, Composition, Part
 from gredkit.data.cache import prepare
 from gredkit.data.task import GraphSpec, Task
 from gredkit.nn.features.base import usual_features
 from gredkit.registry import hyperparameters
-from gredkit.saved import SavedModel, save
+from gredkit.saved import ABOUT, save
 from gredkit.training.evaluation import predict_all
 
 USUAL = {"positional": "none", "aggregator": "sum", "encoder": "lru"}
@@ -41,6 +43,14 @@ def store(folder: Path, task: Task, dataset: str, K: int | None = 3, **about: An
     model = model_for(task, composition)
     save(folder, model, SavedModel.of(task, composition, K, dataset, **about))
     return model
+
+
+def edited(folder: Path, **changes: Any) -> Path:
+    """Another model.json, with a checksum that fits it: what somebody may write, and no damage."""
+    told = json.loads((folder / ABOUT).read_text())
+    del told[CHECKSUM]
+    (folder / ABOUT).write_text(sealed({**told, **changes}))
+    return folder
 
 
 def answers(model: nn.Module, task: Task, K: int | None = 3) -> Tensor:

@@ -24,6 +24,17 @@ def test_what_needs_no_model_imports_none(statement):
     assert result.stdout.splitlines()[-1] == "[]"
 
 
+def test_what_lies_in_the_working_folder_is_not_imported_unless_it_is_named(tmp_path):
+    """As a file beside a stored model, whose name is that of a module which a command needs."""
+    for name in ("argparse", "rich", "pandas", "filelock", "their_parts"):
+        (tmp_path / f"{name}.py").write_text("print('imported', __name__)\nraise SystemExit(7)\n")
+    result = run("-m", "gredkit.components", "--help", cwd=tmp_path, fresh=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "imported" not in result.stdout
+    named = run("-m", "gredkit.components", "--import", "their_parts", cwd=tmp_path, fresh=True)
+    assert (named.returncode, named.stdout) == (2, "imported their_parts\n"), named.stderr
+
+
 def test_every_public_name_is_there_and_no_other():
     for name in gredkit.__all__:
         assert getattr(gredkit, name).__name__ == name

@@ -4,13 +4,14 @@ from own_files import EXAMPLES, ten_paths, write
 from stored import answers, composed, model_for, store
 from torch_geometric.data import Data
 
+from gredkit.about import SavedModel
 from gredkit.data.datasets.graph_folder import graph_folder
 from gredkit.data.datasets.pattern_sbm import pattern_sbm
 from gredkit.data.datasets.python_dataset import python_dataset
 from gredkit.data.datasets.ring_transfer import ring_transfer
 from gredkit.data.datasets.smiles_csv import smiles_csv
 from gredkit.errors import UserError
-from gredkit.saved import SavedModel, load_folder
+from gredkit.saved import load_folder
 from gredkit.trained import TrainedModel
 
 OWN = EXAMPLES / "own_graphs"

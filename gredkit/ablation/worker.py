@@ -19,6 +19,7 @@ from gredkit.ablation.record import (
     write_moments,
 )
 from gredkit.ablation.trial import describe, load_task
+from gredkit.about import SavedModel
 from gredkit.data.cache import last_hop, prepare
 from gredkit.errors import UserError
 from gredkit.kernels.call import CALLED
@@ -26,7 +27,7 @@ from gredkit.nn.models.gred import count_parameters
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.private import portable
 from gredkit.registry import DATASETS
-from gredkit.saved import SavedModel, save
+from gredkit.saved import save
 from gredkit.training.fit import Diverged, EpochReport, Interrupted, Result, fit
 from gredkit.training.seeds import seed_all
 from gredkit.writing import DISK, CannotWrite, writing

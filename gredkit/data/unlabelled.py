@@ -13,11 +13,12 @@ import pandas as pd
 import torch
 from torch_geometric.data import Data
 
+from gredkit import ranges
 from gredkit.data.datasets.molecules import typed_graph
 from gredkit.data.graph_tables import GraphTables, read_folder
 from gredkit.data.molecule import molecule_graph
 from gredkit.data.ogb import ogb_graph
-from gredkit.data.own import numbers
+from gredkit.data.own import CATEGORIES, numbers
 from gredkit.data.smiles import read_smiles
 from gredkit.data.table_features import Features
 from gredkit.data.tables import Problems, Sentence, read_csv
@@ -95,6 +96,27 @@ def smiles_reader(reading: Mapping[str, Any], trained_on: str) -> Callable[[Mol]
             f"give --data 'package.module:function', which returns them"
         )
     return partial(SMILES[reading["smiles"]], **{key: value for key, value in reading.items() if key != "smiles"})
+
+
+def check_reading(reading: Mapping[str, Any]) -> None:
+    """Whether the ways above can follow what a stored model says of its graphs."""
+    for name in ("nodes", "edges") if "nodes" in reading else ():
+        sizes = reading.get(name)
+        if not isinstance(sizes, Mapping):
+            raise UserError(f"'reading' names no columns of {name}")
+        for column, size in sizes.items():
+            if size is not None:
+                ranges.whole(column, size, 1, CATEGORIES)
+    if "smiles" in reading:
+        ranges.one_of("'smiles' of 'reading'", reading["smiles"], SMILES)
+        types = {key: value for key, value in reading.items() if key != "smiles"}
+        expected = {"types"} if reading["smiles"] == "atom_types" else set()
+        if types.keys() != expected or not all(_are_words(value) for value in types.values()):
+            raise UserError(f"'reading' cannot say {ranges.said(types)} of SMILES")
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def _check(tables: GraphTables, name: str, features: Features) -> None:
