@@ -65,10 +65,10 @@ def cross_entropy(outputs: Tensor, targets: Tensor, weight: Tensor | None = None
 
 def balanced_cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
     """Cross-entropy in which rare classes of the batch weigh more, as the SBM benchmarks train."""
-    asked = (targets != IGNORED).float()
-    count = torch.zeros(outputs.shape[1], device=outputs.device).index_add(0, targets.clamp(min=0), asked)
+    asked = (targets != IGNORED).to(outputs.dtype)
+    count = outputs.new_zeros(outputs.shape[1]).index_add(0, targets.clamp(min=0), asked)
     weight = torch.where(count == count.sum(), 1.0, (count.sum() - count) / count.sum().clamp(min=1))
-    return cross_entropy(outputs, targets, weight.to(outputs.dtype))
+    return cross_entropy(outputs, targets, weight)
 
 
 def accuracy(outputs: Tensor, targets: Tensor) -> float:

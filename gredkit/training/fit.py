@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import nn
-from torch_geometric.data import Data
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 from gredkit.data.task import SPLITS, Task
@@ -157,23 +157,29 @@ def _train(
     network: nn.Module, state: State, loader: DataLoader, task: Task, device: torch.device
 ) -> tuple[float, float]:
     """Run one epoch; returns its mean loss, for which alone it waits for the device, and its last learning rate."""
-    recipe, optimiser, scaler = state.recipe, state.optimiser, state.scaler
+    recipe = state.recipe
     rate, total = 0.0, torch.zeros((), device=device)
     network.train()
     for step, batch in enumerate(batches(loader, device), state.progress.steps):
         rate = recipe.learning_rate * factor(step, recipe.epochs * len(loader), recipe.warmup)
-        set_rate(optimiser, rate)
-        optimiser.zero_grad()
-        with autocast(device, recipe.precision):
-            loss = task.objective.loss(at_least_single(network(batch)), batch.y)
-        scaler.scale(loss).backward()
-        if recipe.clip_norm is not None:
-            scaler.unscale_(optimiser)
-            nn.utils.clip_grad_norm_(network.parameters(), recipe.clip_norm)
-        scaler.step(optimiser)
-        scaler.update()
-        total += loss.detach()
+        total += train_step(network, state, batch, task, rate)
     return (total / len(loader)).item(), rate
+
+
+def train_step(network: nn.Module, state: State, batch: Batch, task: Task, rate: float) -> Tensor:
+    """One step of the optimiser, with a learning rate; returns the loss before it, on the device."""
+    recipe, optimiser, scaler = state.recipe, state.optimiser, state.scaler
+    set_rate(optimiser, rate)
+    optimiser.zero_grad()
+    with autocast(batch.y.device, recipe.precision):
+        loss = task.objective.loss(at_least_single(network(batch)), batch.y)
+    scaler.scale(loss).backward()
+    if recipe.clip_norm is not None:
+        scaler.unscale_(optimiser)
+        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip_norm)
+    scaler.step(optimiser)
+    scaler.update()
+    return loss.detach()
 
 
 def _shuffled(graphs: Sequence[Data], batch_size: int, seed: int, device: torch.device) -> DataLoader:

@@ -1,10 +1,12 @@
-"""Is gredkit's model the published function? Compare it with numbers of the published implementation.
+"""Is gredkit the published model? Compare it with numbers of the published implementation.
 
     python tests/golden/compare.py FILE.npz …
 
-Builds the model that each file describes, loads its weights, and prints the largest absolute difference of
-outputs and of gradients. Exit code 1 if one is above 1e-4, relative to the largest absolute value of that
-output or gradient.
+A file with gradients has the outputs of one pass: the model that it describes is built with its weights, and
+outputs and gradients are compared; none may be off by more than 1e-4 of the largest absolute value of its array.
+A file with losses has a training: gredkit's own steps are taken from the same weights on the same batches with the
+same learning rates, in float64; no loss may be off by more than 1e-6 of itself, no final weight by more than 1e-4
+of the largest movement in its array. The exit code is 1 if something is.
 """
 
 import argparse
@@ -12,20 +14,34 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
+from torch import Tensor
+from torch_geometric.data import Batch
 
-from gredkit import GRED, GraphSpec, add_hops
-from gredkit.nn.encoders.lru import LRU, MODES
-from gredkit.nn.features.categorical import Categorical
-from gredkit.nn.features.dense import DenseFeatures
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is also run by its path
 
-TOLERANCE = 1e-4
+from golden.published import build, graphs, load, parameters_in
+
+from gredkit import add_hops
+from gredkit.data.diameter import diameter
+from gredkit.data.objectives import objective
+from gredkit.data.task import SPLITS, GraphSpec, Task
+from gredkit.nn.encoders.lru import MODES
+from gredkit.training.fit import train_step
+from gredkit.training.recipe import Recipe
+from gredkit.training.state import State
+
+TOLERANCE = 1e-4  # of outputs, gradients, and final weights
+LOSS_TOLERANCE = 1e-6
+OBJECTIVES = {
+    "zinc": "regression",
+    "peptides": "labels",
+    "superpixel": "classification",
+    "sbm": "balanced_classification",
+}
 
 
 @dataclass
@@ -40,22 +56,23 @@ class Difference:
         return self.absolute / self.scale if self.scale else self.absolute
 
     @classmethod
-    def between(cls, ours: Tensor, theirs: np.ndarray) -> "Difference":
+    def between(cls, ours: Tensor, theirs: np.ndarray, scale: float | None = None) -> "Difference":
         reference = torch.from_numpy(theirs).to(ours)
         if ours.shape != reference.shape:
             raise SystemExit(f"shapes differ: ours {tuple(ours.shape)}, theirs {tuple(reference.shape)}")
         both_finite = bool(ours.isfinite().all() and reference.isfinite().all())
         gap = (ours - reference).abs().max().item() if ours.numel() else 0.0
-        return cls(gap if both_finite else float("inf"), reference.abs().max().item() if ours.numel() else 0.0)
+        if scale is None:
+            scale = reference.abs().max().item() if ours.numel() else 0.0
+        return cls(gap if both_finite else float("inf"), scale)
 
 
 def compare(file: Mapping[str, np.ndarray], mode: str = "auto") -> dict[str, Difference]:
     """Outputs and gradients of our model against those in the file: a `Difference` for each name."""
-    config = json.loads(str(file["config"]))
-    names = {name.removeprefix("param:"): file[name] for name in file if name.startswith("param:")}
-    model = build(config, names, mode)
-    parameters = load(model, config, names)
-    out = model.eval()(graphs(file))
+    config, weights = json.loads(str(file["config"])), parameters_in(file)
+    model = build(config, weights, mode)
+    parameters = load(model, config, weights)
+    out = model.eval()(Batch.from_data_list([add_hops(graph, int(file["K"])) for graph in graphs(file)]))
     out.backward(torch.arange(out.numel(), dtype=out.dtype).view(out.shape).cos())
 
     differences = {}
@@ -66,114 +83,69 @@ def compare(file: Mapping[str, np.ndarray], mode: str = "auto") -> dict[str, Dif
     return {"out": Difference.between(out.detach(), file["out"]), **differences}
 
 
-def load(model: GRED, config: dict, weights: Mapping[str, np.ndarray]) -> dict[str, tuple[nn.Parameter, bool]]:
-    """Copy the file's weights into the model; returns each parameter, and whether the file has it transposed."""
-    parameters = {name: _parameter(model, place) for name, place in places(config, weights).items()}
-    if unused := set(weights) - set(parameters):
-        raise SystemExit(f"the file has weights that this model has no place for: {', '.join(sorted(unused))}")
-    with torch.no_grad():
-        for name, (parameter, turned) in parameters.items():
-            weight = torch.from_numpy(weights[name])
-            parameter.copy_(weight.mT if turned else weight)
-    return parameters
+def retrain(file: Mapping[str, np.ndarray], mode: str = "auto") -> tuple[list[Difference], dict[str, Difference]]:
+    """The steps of a file taken by gredkit: a `Difference` for each loss, and for each final weight by its movement."""
+    config, weights = json.loads(str(file["config"])), parameters_in(file)
+    model = build(config, weights, mode).double()
+    parameters = load(model, config, weights)
+    task = _task(config, file)
+    K = int(file["K"])
+    if config.get("K_means", "").startswith("largest") and (ours := max(map(diameter, task.graphs))) != K:
+        raise SystemExit(f"the file reads {K} hops, but the largest distance in its graphs is {ours}")
+    data = [add_hops(graph, K) for graph in task.graphs]
+    recipe = Recipe(weight_decay=config["weight_decay"], batch_size=config["batch"])
+    state = State(model.train(), recipe, torch.device("cpu"), {})
+    losses = []
+    for step, (rate, expected) in enumerate(zip(file["learning_rate"], file["loss"], strict=True)):
+        places = range(step * config["batch"], (step + 1) * config["batch"])
+        batch = Batch.from_data_list([data[place % len(data)] for place in places])
+        loss = train_step(model, state, batch, task, float(rate))
+        losses.append(Difference.between(loss, np.asarray(expected)))
 
-
-def graphs(file: Mapping[str, np.ndarray]) -> Batch:
-    """The file's graphs with their hop index, as one batch."""
-    ends = np.cumsum(file["num_nodes"])
-    edges, attr = file["edge_index"], file.get("edge_attr")
-    data = []
-    for end, count in zip(ends, file["num_nodes"], strict=True):
-        mine = (edges[0] >= end - count) & (edges[0] < end)
-        graph = Data(
-            x=torch.from_numpy(file["x"][end - count : end]),
-            edge_index=torch.from_numpy(edges[:, mine].astype(np.int64) - (end - count)),
-            num_nodes=int(count),
+    final = parameters_in(file, "final")
+    moved = {name: float(np.abs(final[name] - weights[name]).max(initial=0)) for name in parameters}
+    least = 1e-8 * max(moved.values())  # a weight that has no influence moves by rounding alone
+    return losses, {
+        f"final:{name}": Difference.between(
+            parameter.detach().mT if turned else parameter.detach(), final[name], max(moved[name], least)
         )
-        if attr is not None:
-            graph.edge_attr = torch.from_numpy(attr[mine])
-        data.append(add_hops(graph, int(file["K"])))
-    return Batch.from_data_list(data)
+        for name, (parameter, turned) in parameters.items()
+    }
 
 
-def build(config: dict, weights: Mapping[str, np.ndarray], mode: str) -> GRED:
-    """The model that a file describes, with fresh weights."""
+def _task(config: dict, file: Mapping[str, np.ndarray]) -> Task:
+    """The file's graphs with their targets, all of them for training, and the loss of their kind."""
     kind = config["model"]
-    names = sorted((name for name in weights if name.startswith("Embed_")), key=lambda name: (len(name), name))
-    embeds = [weights[name].shape[0] for name in names]
-    categorical, dense = partial(Categorical, gelu="tanh"), partial(DenseFeatures, gelu="tanh")
-    by_kind: dict[str, dict[str, Any]] = {
-        "zinc": {"features": categorical, "edge_features": categorical, "readout": "sum"},
-        "peptides": {"features": categorical, "readout": "sum"},
-        "superpixel": {"features": dense, "readout": "mean", "head_layers": 1},
-        "sbm": {"features": "embedding", "head_layers": 1},
-    }
-    if kind not in by_kind:
-        raise SystemExit(f"unknown model {kind!r}: known are {', '.join(by_kind)}")
-    nodes: int | tuple[int, ...] = tuple(embeds[:1] if kind == "zinc" else embeds)
-    if kind == "superpixel":
-        nodes = weights["Dense_0/kernel"].shape[0]
-    spec = GraphSpec(
-        nodes=nodes,
-        outputs=config["dim_o"],
-        edges=tuple(embeds[1:]) if kind == "zinc" else None,
-        level="node" if kind == "sbm" else "graph",
-    )
-    return GRED(
-        spec,
-        dim=config["dim_h"],
-        layers=config["num_layers"],
-        encoder=partial(LRU, state_dim=config["dim_v"], mode=mode),
-        expand=config.get("expand", 1),
-        glu=config["act"].partition("-")[0],
-        gelu="tanh",
-        **by_kind[kind],
-    )
+    data, y = graphs(file), torch.from_numpy(file["y"])
+    ends = np.cumsum(file["num_nodes"])
+    for i, graph in enumerate(data):
+        own = slice(ends[i] - file["num_nodes"][i], ends[i]) if kind == "sbm" else slice(i, i + 1)
+        graph.y = y[own].double() if OBJECTIVES[kind] in ("regression", "labels") else y[own].long()
+    splits = dict.fromkeys(SPLITS, range(len(data)))
+    return Task(kind, GraphSpec((1,), config["dim_o"]), data, splits, objective(OBJECTIVES[kind]))
 
 
-def places(config: dict, weights: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Where each weight of the file lives in our model."""
-    kind, layers = config["model"], config["num_layers"]
-    modules: dict[str, str] = {}
-    if kind == "zinc":
-        modules = {"Embed_0": "features.embeds.0", "Dense_0": "features.dense"}
-        modules |= {"Embed_1": "edge_features.embeds.0", "Dense_1": "edge_features.dense"}
-        modules |= {"Dense_2": "head.0", "Dense_3": "head.2"}
-    elif kind == "peptides":
-        columns = sum(name.startswith("Embed_") for name in weights)
-        modules = {f"Embed_{i}": f"features.embeds.{i}" for i in range(columns)}
-        modules |= {"Dense_0": "features.dense", "Dense_1": "head.0", "Dense_2": "head.2"}
-    elif kind == "superpixel":
-        modules = {"Dense_0": "features.mlp.0", "Dense_1": "features.mlp.2", "Dense_2": "head"}
-    elif kind == "sbm":
-        modules = {"Embed_0": "features.embed", "Dense_0": "head"}
-    full = config["act"].startswith("full")
-    for i in range(layers):
-        mlp, lru = f"GRED_{i}/MLP_0", f"GRED_{i}/LRU_0"
-        modules |= {f"{mlp}/LayerNorm_0": f"layers.{i}.mlp.norm", f"{lru}/LayerNorm_0": f"layers.{i}.norm"}
-        modules |= {f"{mlp}/Dense_0": f"layers.{i}.mlp.up", f"{mlp}/Dense_1": f"layers.{i}.mlp.down"}
-        modules |= {f"{lru}/Dense_{int(full)}": f"layers.{i}.glu.gate"}
-        if full:
-            modules |= {f"{lru}/Dense_0": f"layers.{i}.glu.value"}
-
-    leaf = {"kernel": "weight", "embedding": "weight", "scale": "weight", "bias": "bias"}
-    found = {
-        f"{theirs}/{name}": f"{ours}.{leaf[name]}"
-        for theirs, ours in modules.items()
-        for name in leaf
-        if f"{theirs}/{name}" in weights
-    }
-    recurrent = {"nu_log": "nu_log", "theta_log": "theta_log", "gamma_log": "gamma_log"}
-    recurrent |= {"B_re": "in_re", "B_im": "in_im", "C_re": "out_re", "C_im": "out_im"}
-    for i in range(layers):
-        found |= {f"GRED_{i}/LRU_0/{a}": f"layers.{i}.encoder.{b}" for a, b in recurrent.items()}
-    return found
+def report_vectors(path: str, differences: dict[str, Difference]) -> bool:
+    """Say what was found of one pass; returns whether it is the published function."""
+    out = differences.pop("out")
+    name, grad = max(differences.items(), key=lambda item: item[1].relative)
+    largest = max(d.absolute for d in differences.values())
+    good = max(out.relative, grad.relative) <= TOLERANCE
+    print(f"{path}: {'same function' if good else 'DIFFERENT'}")
+    print(f"  outputs    largest difference {out.absolute:.2e}, relative {out.relative:.2e}")
+    print(f"  gradients  largest difference {largest:.2e}, relative {grad.relative:.2e} ({name})")
+    return good
 
 
-def _parameter(model: nn.Module, place: str) -> tuple[nn.Parameter, bool]:
-    """The parameter at a place, and whether the file holds it transposed, as [in, out]."""
-    parameter = model.get_parameter(place)
-    return parameter, parameter.dim() == 2 and "embed" not in place
+def report_training(path: str, losses: list[Difference], weights: dict[str, Difference]) -> bool:
+    """Say what was found of a training; returns whether it is the published one."""
+    worst = max(loss.relative for loss in losses)
+    name, weight = max(weights.items(), key=lambda item: item[1].relative)
+    good = worst <= LOSS_TOLERANCE and weight.relative <= TOLERANCE
+    print(f"{path}: {'same training' if good else 'DIFFERENT'}, {len(losses)} steps")
+    print(f"  losses   largest relative difference {worst:.2e}")
+    print(f"  weights  at the end, off by {weight.relative:.2e} of their movement ({name})")
+    return good
 
 
 def main() -> int:
@@ -181,19 +153,15 @@ def main() -> int:
     parser.add_argument("files", nargs="+", metavar="FILE.npz")
     parser.add_argument("--mode", default="auto", choices=MODES, help="how the LRU computes")
     arguments = parser.parse_args()
-    failed = False
+    good = []
     for path in arguments.files:
-        with np.load(path) as file:
-            differences = compare(dict(file), arguments.mode)
-        out = differences.pop("out")
-        name, grad = max(differences.items(), key=lambda item: item[1].relative)
-        largest = max(d.absolute for d in differences.values())
-        good = max(out.relative, grad.relative) <= TOLERANCE
-        failed |= not good
-        print(f"{path}: {'same function' if good else 'DIFFERENT'}")
-        print(f"  outputs    largest difference {out.absolute:.2e}, relative {out.relative:.2e}")
-        print(f"  gradients  largest difference {largest:.2e}, relative {grad.relative:.2e} ({name})")
-    return int(failed)
+        with np.load(path) as loaded:
+            file = dict(loaded)
+        if "loss" in file:
+            good.append(report_training(path, *retrain(file, arguments.mode)))
+        else:
+            good.append(report_vectors(path, compare(file, arguments.mode)))
+    return int(not all(good))
 
 
 if __name__ == "__main__":

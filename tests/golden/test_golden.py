@@ -5,11 +5,15 @@ import numpy as np
 import pytest
 import torch
 from commands import ROOT, run
-from golden.compare import TOLERANCE, build, compare, graphs, load
+from golden.compare import LOSS_TOLERANCE, TOLERANCE, compare, retrain
+from golden.published import build, graphs, load
+from torch_geometric.data import Batch
 
+from gredkit import add_hops
 from gredkit.bench.oracle import DenseGRED, dense_batch
 
 FILES = sorted(Path(__file__).parent.glob("*.npz"))
+TRAJECTORIES = sorted(Path(__file__).parent.glob("trajectories/*.npz"))
 
 
 @pytest.mark.parametrize("mode", ["kernel", "scan", "loop"])
@@ -20,10 +24,20 @@ def test_same_function_as_published(path, mode):
     assert max(difference.relative for difference in differences.values()) < TOLERANCE
 
 
+@pytest.mark.parametrize("path", TRAJECTORIES, ids=lambda path: path.stem)
+def test_same_training_as_published(path):
+    losses, weights = retrain(dict(np.load(path)))
+    assert len(losses) == 30
+    assert len(weights) > 40
+    assert max(loss.relative for loss in losses) < LOSS_TOLERANCE
+    assert max(weight.relative for weight in weights.values()) < TOLERANCE
+
+
 def test_the_command_says_so_and_notices_a_difference(tmp_path):
-    result = run("tests/golden/compare.py", *map(str, FILES))
+    result = run("tests/golden/compare.py", *map(str, FILES), str(TRAJECTORIES[1]))
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("same function") == len(FILES) == 2
+    assert "sbm.npz: same training, 30 steps" in result.stdout
 
     altered = dict(np.load(FILES[1]))
     altered["param:GRED_1/LRU_0/theta_log"] = altered["param:GRED_1/LRU_0/theta_log"] + 0.01
@@ -43,7 +57,7 @@ def test_the_published_heads_of_which_no_file_is_stored(kind, act, expand, tmp_p
     weights = {name.removeprefix("param:"): file[name] for name in file if name.startswith("param:")}
     model = build(config, weights, "loop").double()
     parameters = load(model, config, weights)
-    batch = graphs(file)
+    batch = Batch.from_data_list([add_hops(graph, int(file["K"])) for graph in graphs(file)])
     out = DenseGRED(model)(batch, dense_batch(batch, int(file["K"])))
     out.backward(torch.arange(out.numel()).double().view(out.shape).cos())
     file["out"] = out.detach().float().numpy()
@@ -54,6 +68,76 @@ def test_the_published_heads_of_which_no_file_is_stored(kind, act, expand, tmp_p
     np.savez(tmp_path / "file.npz", **file)
     result = run(str(ROOT / "tests/golden/compare.py"), str(tmp_path / "file.npz"))
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("change", "least"), [("weight_decay", 1e-3), ("order", 1e-3), ("rate", 1e-3), ("K", 1e-6)])
+def test_a_training_that_is_another_one_is_noticed(change, least):
+    file = dict(np.load(TRAJECTORIES[1]))
+    config = json.loads(str(file["config"]))
+    if change == "weight_decay":
+        config["weight_decay"] *= 1.1
+    elif change == "order":
+        config["batch"] = 5
+        file["loss"], file["learning_rate"] = file["loss"][:24], file["learning_rate"][:24]
+    elif change == "rate":
+        file["learning_rate"] = file["learning_rate"] * 1.01
+    else:
+        config["K_means"], file["K"] = "as stored", file["K"] + 1
+    file["config"] = np.array(json.dumps(config))
+    losses, weights = retrain(file)
+    assert max(d.relative for d in (*losses, *weights.values())) > least
+
+
+def test_a_file_whose_K_is_not_what_it_says():
+    file = dict(np.load(TRAJECTORIES[1]))
+    file["K"] = file["K"] + 1
+    with pytest.raises(SystemExit, match="reads 12 hops, but the largest distance in its graphs is 11"):
+        retrain(file)
+
+
+@pytest.mark.parametrize(("kind", "act", "expand"), [("superpixel", "half-glu", 2), ("sbm", "full-glu", 1)])
+def test_steps_by_hand_on_other_graphs(kind, act, expand):
+    """Disconnected graphs and other sizes: the dense oracle, the losses as the paper has them, and Adam written out."""
+    file = unanswered(kind, act, expand)
+    rng, steps, decay = np.random.default_rng(1), 4, 0.3
+    config = json.loads(str(file["config"])) | {"weight_decay": decay, "batch": 2, "steps": steps}
+    items = 13 if kind == "sbm" else 3
+    file |= {"config": np.array(json.dumps(config)), "y": rng.integers(0, 3, items)}
+    file["learning_rate"] = np.array([1e-3, 5e-3, 2e-3, 1e-3])
+    weights = {name.removeprefix("param:"): file[name] for name in file if name.startswith("param:")}
+    model = build(config, weights, "loop").double()
+    parameters = load(model, config, weights)
+    no_decay = ("bias", "scale", "embedding", "nu_log", "theta_log", "gamma_log", "B_re", "B_im")
+    data, moments, losses = graphs(file), dict.fromkeys(parameters, (0.0, 0.0)), []
+    ends = np.cumsum(file["num_nodes"])
+    for step, rate in enumerate(file["learning_rate"], 1):
+        chosen = [(2 * step - 2) % 3, (2 * step - 1) % 3]
+        batch = Batch.from_data_list([add_hops(data[i], 4) for i in chosen])
+        nodes = np.concatenate([np.arange(ends[i] - file["num_nodes"][i], ends[i]) for i in chosen])
+        y = torch.from_numpy(file["y"][nodes if kind == "sbm" else chosen])
+        surprise = -DenseGRED(model)(batch, dense_batch(batch, 4)).log_softmax(1)[torch.arange(len(y)), y]
+        weight = (
+            1 - torch.stack([(y == c).double().mean() for c in y]) if kind == "sbm" else torch.ones(len(y)).double()
+        )
+        loss = (weight * surprise).sum() / weight.sum()
+        losses.append(loss.item())
+        for parameter in model.parameters():
+            parameter.grad = None
+        loss.backward()
+        for name, (parameter, _) in parameters.items():
+            g, (m, v) = parameter.grad, moments[name]
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+            moments[name] = m, v
+            update = m / (1 - 0.9**step) / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
+            if not name.endswith(no_decay):
+                update = update + decay * parameter.detach()
+            parameter.data -= rate * update
+    file["loss"] = np.array(losses)
+    for name, (parameter, turned) in parameters.items():
+        file[f"final:{name}"] = (parameter.mT if turned else parameter).detach().numpy()
+    found, moved = retrain(file)
+    assert max(loss.relative for loss in found) < 1e-10
+    assert max(weight.relative for weight in moved.values()) < 1e-7
 
 
 def unanswered(kind, act, expand, layers=2, d=6, d_s=5, outputs=3):
