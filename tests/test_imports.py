@@ -13,6 +13,10 @@ HEAVY = ("torch", "torch_geometric", "mlflow", "matplotlib")
     [
         "import gredkit",
         "import gredkit.report",
+        "import gredkit.predict",
+        "import gredkit.components",
+        "import gredkit.data.__main__",
+        "import gredkit.bench.__main__",
         "import gredkit.ablation.server",
         "import runpy; sys.argv = ['run', '--help']; runpy.run_module('gredkit.run', run_name='__main__')",
     ],

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -81,3 +82,18 @@ def test_labels_are_as_short_as_tells_them_apart():
 def test_what_makes_no_sense_is_a_sentence(settings, said):
     with pytest.raises(UserError, match=said):
         Study(**settings)
+
+
+def test_a_study_says_its_size_before_it_is_made():
+    study = Study(axes={name: range(1000) for name in "ABCDEFGH"}, seeds=(0, 1))
+    with pytest.raises(UserError, match=rf"{10**24:,} variants and {4 * 10**24:,} trials in all"):
+        study.check_size(datasets=2)
+
+
+@given(AXES, st.sampled_from(("grid", "one_at_a_time")), st.integers(1, 3))
+def test_the_size_is_that_of_the_plan(axes, combine, datasets):
+    tuned = Study(axes=axes, combine=combine, tune={"T": (1, 2)}, tune_seeds=(0, 1, 2), seeds=(0, 1), most_trials=1)
+    size = len(tuned.points()) * datasets * (2 + 2 * 3)
+    with pytest.raises(UserError, match=rf" {size:,} trials"):
+        tuned.check_size(datasets)
+    replace(tuned, most_trials=size).check_size(datasets)

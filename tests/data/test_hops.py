@@ -273,3 +273,18 @@ def test_a_smaller_K_of_larger_graphs_is_cut_from_a_larger_one(name: str) -> Non
     for K in (0, 1, 2, 5, 100):
         for found, expected in zip(cut_arrays(whole, K), hop_arrays(data, K), strict=True):
             assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("edge_index", "said"),
+    [
+        (torch.tensor([[0.0], [1.0]]), "torch.float32: nodes have whole numbers"),
+        (torch.tensor([0, 1]), "edge_index is 2: give two rows"),
+        (torch.tensor([[0], [1], [2]]), "edge_index is 3 x 1: give two rows"),
+        (torch.tensor([[True], [False]]), "torch.bool: nodes have whole numbers"),
+        ([[0], [1]], "edge_index is list: give a tensor"),
+    ],
+)
+def test_edges_are_two_rows_of_node_numbers(edge_index, said):
+    with pytest.raises(UserError, match=said):
+        add_hops(Data(x=torch.zeros(3, 1), edge_index=edge_index), 2)
