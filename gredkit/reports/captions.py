@@ -4,9 +4,9 @@ CAPTIONS = {
     "scores": ("Test scores", "No trial has a score yet, so there is nothing to compare."),
     "k_ablation": (
         "Test score against K, how many hops a node looks",
-        "A panel a dataset: small dots are seeds, the line joins their means, the band is one standard "
-        "deviation. A peak between the ends says that looking farther stops helping; a line that rises to the diameter "
-        "says that the task needs the whole graph. At 'diam.' each graph is read up to its own diameter (K = None, drawn at the "
+        "A panel a dataset: small dots are seeds, the line joins their means, the band is one standard deviation. A "
+        "peak between the ends says that looking farther stops helping; a line that rises to the diameter says that "
+        "the task needs the whole graph. At 'diam.' each graph is read up to its own diameter (K = None, drawn at the "
         "median), at 'dataset' every graph up to the largest distance in the training split (K = 'dataset'). Dashed "
         "lines are published values, with another budget.",
     ),
