@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ablation test chaos setup scatter lint types bench clean
+.PHONY: ablation test chaos sanitize setup scatter lint types bench clean
 
 ablation: setup  ## train the encoders of the RNN-flavour ablation and print the table
 	$(BIN)/python -m gredkit.run --gin ablations/rnn_flavors.gin --jobs 2
@@ -12,6 +12,9 @@ test: setup lint types  ## lint, types and tests
 
 chaos: setup  ## the long form of tests/chaos: kills, damaged files, mistakes, full disks, a bad connection
 	$(BIN)/python -m pytest -n auto --dist worksteal tests/chaos --long
+
+sanitize: setup  ## the tests of the kernels with AddressSanitizer and UBSan
+	$(BIN)/python tests/kernels/sanitize.py
 
 setup: .venv/.ready  ## create .venv and install gredkit with what its tests need
 

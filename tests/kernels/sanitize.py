@@ -15,11 +15,16 @@ CHECKS = "address,undefined,float-cast-overflow"
 TESTS = ("test_kernel_ops.py", "test_kernel_misuse.py", "test_kernel_memory.py", "test_kernels_in_models.py")
 
 
+def found(compiler: str, library: str) -> str:
+    path = subprocess.run([compiler, f"-print-file-name={library}"], capture_output=True, text=True, check=True).stdout
+    if not Path(path.strip()).is_absolute():
+        sys.exit(f"{compiler} has no {library}")
+    return path.strip()
+
+
 def main() -> None:
     compiler = os.environ.get("CC") or "gcc"
-    asan = subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout
-    if not Path(asan.strip()).is_absolute():
-        sys.exit(f"{compiler} has no libasan")
+    libraries = [found(compiler, "libasan.so"), found(compiler, "libstdc++.so")]  # PyTorch throws, and asan listens
     with tempfile.TemporaryDirectory() as folder:
         flags = f"-O1 -g -fno-omit-frame-pointer -fsanitize={CHECKS} -fno-sanitize-recover=all"
         (checking := Path(folder) / "compile").write_text(f'#!/bin/sh\nexec {compiler} "$@" {flags}\n')
@@ -28,7 +33,7 @@ def main() -> None:
             **os.environ,
             "CC": str(checking),
             "GREDKIT_COMPILED": f"{folder}/code",
-            "LD_PRELOAD": asan.strip(),
+            "LD_PRELOAD": " ".join(libraries),
             # Python and PyTorch never free all that they hold; a request that is too large has to fail, not to end all.
             "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={folder}/report",
             "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={folder}/report",
