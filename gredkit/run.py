@@ -13,6 +13,7 @@ from gredkit.errors import command
 from gredkit.private import shown
 from gredkit.ranges import whole
 from gredkit.store import tracking_uri
+from gredkit.streams import outlive_the_terminal
 
 
 def main() -> None:
@@ -29,6 +30,7 @@ def main() -> None:
     add("--launcher", default="local", metavar="NAME", help="see python -m gredkit.components launchers")
     arguments = parser.parse_args()
     whole("--jobs", arguments.jobs, 1, 10_000)
+    outlive_the_terminal()
     prepare_process(arguments)
     gin_files.texts(arguments.gin)
     if not arguments.dry_run:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from gredkit.ablation.folder import TrialFolder
+from gredkit.ablation.sealed import Damaged
 from gredkit.ablation.sending import send_anew
 from gredkit.ablation.tracking import Tracker
 from gredkit.errors import cause
@@ -96,8 +97,8 @@ class Forwarder:
         """One trial; what MLflow refuses to hear of it does not keep the others waiting."""
         try:
             done = send_anew(self._tracker, folder)
-        except StoreError as error:
-            if not error.refused:
+        except (StoreError, Damaged) as error:
+            if isinstance(error, StoreError) and not error.refused:
                 raise
             with self._lock:
                 self._refused.add(folder.path.name)

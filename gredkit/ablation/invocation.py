@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +10,9 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 
 from gredkit import config, gin_files
-from gredkit.ablation.folder import TrialFolder
+from gredkit.ablation.folder import TrialFolder, trial_folders
 from gredkit.ablation.forwarder import Forwarder
+from gredkit.ablation.launchers.base import Launcher
 from gredkit.ablation.plan import Plan, after_tuning, make_plan
 from gredkit.ablation.progress import Progress
 from gredkit.ablation.runner import Runner, sort_out
@@ -24,6 +26,7 @@ from gredkit.store import StoreError
 from gredkit.writing import check_writable
 
 PATIENCE = 60.0  # seconds for MLflow to take the rest
+UNDECIDED = ("waiting", "interrupted", "elsewhere")  # states of trials that will have a result
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,24 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
 
     plan = make_plan(source)
     launcher = config.configured(LAUNCHERS, options.launcher)(options.jobs)
-    alone = _alone(options.work, plan.study)  # until this process ends
-    tracker = Tracker(plan.study, options.tracking_uri)
-    if repaired := tracker.repair():
-        say(f"{repaired} runs that a crash had left running are marked as interrupted")
-    tracker.begin(options.command, [gin_files.find(file) for file in source.files], plan)
-    _send_leftovers(tracker, options.work, say)
+    with _alone(options.work, plan.study):
+        tracker = Tracker(plan.study, options.tracking_uri)
+        if repaired := tracker.repair():
+            say(f"{repaired} runs that a crash had left running are marked as interrupted")
+        try:
+            tracker.begin(options.command, [gin_files.find(file) for file in source.files], plan)
+            _send_leftovers(tracker, options.work, say)
+            return _train_all(plan, launcher, tracker, options, console, say)
+        except BaseException:  # no run stays behind that looks as if it went on
+            with suppress(StoreError):
+                tracker.abandon()
+            raise
+
+
+def _train_all(
+    plan: Plan, launcher: Launcher, tracker: Tracker, options: Options, console: Console, say: Callable[[str], None]
+) -> Ended:
+    """Train the plan and, if it only tunes, what follows from it."""
     forwarder = Forwarder(tracker, say)
     runner = Runner(launcher, tracker, forwarder, options.work)
     trials: list[Progress] = []
@@ -84,7 +99,9 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
 
     try:
         train(plan)
-        if plan.is_tuning and not runner.was_interrupted and runner.refusal is None:
+        if plan.is_tuning and any(one.state in UNDECIDED for one in trials):
+            say("what is tuned is chosen when all tuning trials have ended: run the same command again")
+        elif plan.is_tuning:
             forwarder.flush(PATIENCE)
             scores = {one.trial.id: one.validation for one in trials if one.state == "finished"}
             final = after_tuning(plan, lambda trial: scores.get(trial.id))
@@ -97,7 +114,6 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
     except StoreError as error:
         say(f"{error}; the same command puts it in order")
         unsent = max(unsent, 1)
-    alone.release()
     if runner.refusal is not None:
         raise runner.refusal
     return Ended(trials, tracker, runner.was_interrupted, unsent)
@@ -130,17 +146,25 @@ def _announcement(plan: Plan, trials: Iterable[Progress]) -> str:
 
 def _send_leftovers(tracker: Tracker, work: Path, say: Callable[[str], None]) -> None:
     """What earlier invocations of this study wrote and could not send; one that lives is left alone."""
-    for path in sorted(work.glob(f"{tracker.study}/*/trial.json")):
-        folder = TrialFolder(path.parent)
+    for folder in trial_folders(work, tracker.study):
         try:
             with FileLock(folder.lock, timeout=0):
+                for name in folder.mend():
+                    say(f"{folder.path / name} was damaged: that part is kept as {name}.damaged, the rest is used")
                 if folder.is_open():
-                    folder.append("ended", state="interrupted", message="its process was ended from outside")
-                if send_anew(tracker, folder):
+                    folder.append("ended", **_end_of(folder))
+                if folder.has_trial and send_anew(tracker, folder):
                     folder.remove()
         except Timeout:
             continue
-        except StoreError as error:
-            if not error.refused:
+        except (StoreError, OSError) as error:
+            if isinstance(error, StoreError) and not error.refused:
                 raise
             say(f"trial {folder.path.name}: {error}")
+
+
+def _end_of(folder: TrialFolder) -> dict[str, str]:
+    """How a trial ended whose process could not say so."""
+    if folder.has_result():
+        return {"state": "finished", "message": ""}
+    return {"state": "interrupted", "message": "its process was ended from outside"}

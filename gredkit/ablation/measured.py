@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gredkit.ablation.folder import Event
+Event = dict[str, Any]  # what a trial writes down: one line of its events.jsonl
 
 EPOCH = {
     "train/loss": "train_loss",

@@ -4,7 +4,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gredkit.ablation.folder import Event, TrialFolder
+from gredkit.ablation.folder import TrialFolder
+from gredkit.ablation.measured import Event
 from gredkit.ablation.trial import Trial
 
 OPEN = ("waiting", "running")
@@ -24,6 +25,8 @@ class Progress:
     began: float = 0.0
     begun_at: int = 0  # the epoch it went on from
     took: float = 0.0
+    retried: str = ""  # the run of an earlier attempt, which goes when the trial is trained again
+    said: tuple[str, str] | None = None  # state and message, as its process wrote them down
     _place: int = field(default=0, repr=False)
 
     @property
@@ -34,6 +37,7 @@ class Progress:
         """What an earlier attempt wrote is known; what comes is news."""
         self.read(folder)
         self.state, self.message, self.began, self.begun_at = "running", "", time.monotonic(), self.epoch
+        self.said = None
 
     def read(self, folder: TrialFolder) -> list[Event]:
         """Take in what the trial wrote since the last time."""
@@ -43,12 +47,13 @@ class Progress:
                 self.epoch, self.score = event["epoch"] + 1, event["validation"]
             elif event["event"] == "result":
                 self.validation, self.test, self.score = event["validation"], event["test"], event["test"]
+            elif event["event"] == "ended":
+                self.said = event["state"], event["message"]
         return events
 
     def found(self, state: str, metrics: Mapping[str, float], message: str = "") -> None:
         """MLflow has it: of an earlier invocation, or of another one that runs now."""
-        self.state = state
-        self.message = message or ("another invocation is training it" if state == "elsewhere" else "")
+        self.state, self.message = state, message
         self.validation, self.test = metrics.get("best/validation"), metrics.get("best/test")
         self.score = self.test
 

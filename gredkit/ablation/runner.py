@@ -17,11 +17,12 @@ from gredkit.store import StoreError
 from gredkit.writing import CannotWrite
 
 TICK = 0.25  # seconds between two looks at the trials
+HANGUP = getattr(signal, "SIGHUP", None)  # the terminal was closed
 RETRIED = ("failed", "diverged")
 
 
 class Runner:
-    """The loop around a launcher. Ctrl-C once stops after the running epochs, twice at once."""
+    """The loop around a launcher. Ctrl-C once, or a closed terminal, stops after the running epochs, twice at once."""
 
     def __init__(self, launcher: Launcher, tracker: Tracker, forwarder: Forwarder, work: Path):
         self._launcher, self._tracker, self._forwarder, self._work = launcher, tracker, forwarder, work
@@ -45,40 +46,43 @@ class Runner:
         return folder_of(self._work, trial)
 
     def run(self, trials: Sequence[Progress], screen: Screen) -> None:
-        """Train all that waits."""
-        waiting = [one for one in trials if one.state == "waiting"]
+        """Train all that waits; then what another invocation had, if that one has left it."""
+        with self._signals():
+            self._train([one for one in trials if one.state == "waiting"], screen)
+            self._train([one for one in trials if one.state == "elsewhere"], screen)
+
+    def _train(self, waiting: list[Progress], screen: Screen) -> None:
         running: dict[Job, Progress] = {}
         obeyed = 0
-        with self._signals():
-            while running or (waiting and not self._is_ending):
-                while waiting and len(running) < self._launcher.jobs and not self._is_ending:
-                    one = waiting.pop(0)
-                    if (job := self._start(one)) is not None:
-                        running[job] = one
+        while running or (waiting and not self._is_ending):
+            while waiting and len(running) < self._launcher.jobs and not self._is_ending:
+                one = waiting.pop(0)
+                before = one.state
+                if (job := self._start(one)) is not None:
+                    running[job] = one
+                if one.state != before:
                     screen.changed(one)
-                if self._interrupts > obeyed:
-                    obeyed = self._interrupts
-                    self._stop(running, screen)
-                self._launcher.wait(TICK)
-                for job, one in list(running.items()):
-                    ended = job.ended()  # before reading: what it wrote last is then there
-                    one.read(self.folder_of(one.trial))
-                    if ended is not None:
-                        del running[job]
-                        self._end(one, *ended)
-                        screen.changed(one)
-                screen.update()
+            if self._interrupts > obeyed:
+                obeyed = self._interrupts
+                self._stop(running, screen)
+            self._launcher.wait(TICK)
+            for job, one in list(running.items()):
+                ended = job.ended()  # before reading: what it wrote last is then there
+                one.read(self.folder_of(one.trial))
+                if ended is not None:
+                    del running[job]
+                    self._end(one, *ended)
+                    screen.changed(one)
+            screen.update()
 
     def _start(self, one: Progress) -> Job | None:
         """None if another invocation was faster, or if nothing can be written."""
         folder = self.folder_of(one.trial)
         try:
-            found = self._tracker.trial(one.trial.id)
-            if found is not None and found.state in ("finished", "running"):
-                one.found(found.state if found.state == "finished" else "elsewhere", found.metrics)
+            if not self._is_ours(one):
                 return None
         except StoreError:
-            pass  # it does not answer now; if both train it, both find the same
+            pass  # it does not answer now; if both train it, both find the same, and MLflow keeps one of them
         try:
             folder.create(one.trial)
         except CannotWrite as error:
@@ -94,10 +98,30 @@ class Runner:
             one.end("interrupted", str(error))
             return None
 
+    def _is_ours(self, one: Progress) -> bool:
+        """Claim a trial, and see whether somebody has trained it in the meantime."""
+        owner = self._tracker.claim(one.trial.id)
+        found = self._tracker.trial(one.trial.id)
+        if found is not None and found.state == "running" and owner is None:  # of one who could not claim it
+            parent = found.tags.get("mlflow.parentRunId", "")
+            owner = None if parent == self._tracker.invocation else self._tracker.alive(parent)
+        if found is not None and found.state in RETRIED and found.run == one.retried and owner is None:
+            self._tracker.discard(found.run)
+        elif found is not None and found.state in ("finished", *RETRIED):
+            one.found(found.state, found.metrics, found.message)
+            return False
+        if owner is not None:
+            one.found("elsewhere", found.metrics if found else {}, f"{owner} trains it")
+        return owner is None
+
     def _end(self, one: Progress, state: str, message: str) -> None:
         folder = self.folder_of(one.trial)
-        if state in ("died", "killed"):  # it could not say so itself
+        if state in ("died", "killed") and one.said is not None:  # right after it had written how it ended
+            state, message = one.said
+        elif state in ("died", "killed"):  # it could not say so itself
             state = "interrupted" if state == "killed" or self._interrupts else "failed"
+            if folder.has_result():
+                state, message = "finished", ""
             with suppress(CannotWrite):  # a full disk; the next invocation finds it open, and interrupted
                 folder.append("ended", state=state, message=message)
         one.end(state, message)
@@ -118,12 +142,18 @@ class Runner:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Ctrl-C is only counted; the loop obeys it."""
+        """Ctrl-C is only counted; the loop obeys it.
+
+        A closed terminal counts once: the system and the shell both tell of it. Under `nohup` it is ignored.
+        """
 
         def count(number: int, frame: FrameType | None) -> None:
-            self._interrupts += 1
+            self._interrupts = max(self._interrupts, 1) if number == HANGUP else self._interrupts + 1
 
-        before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
+        heard = [signal.SIGINT, signal.SIGTERM]
+        if HANGUP is not None and signal.getsignal(HANGUP) != signal.SIG_IGN:
+            heard.append(HANGUP)
+        before = {number: signal.signal(number, count) for number in heard}
         try:
             yield
         finally:
@@ -151,9 +181,10 @@ def sort_out(trials: Sequence[Trial], tracker: Tracker, retry: bool, done: Mappi
             one.state, one.message, one.took = earlier.state, earlier.message, earlier.took
             one.validation, one.test, one.score = earlier.validation, earlier.test, earlier.test
         elif found is not None and found.state == "running":  # of an invocation that lives: the dead were repaired
-            one.found("elsewhere", found.metrics)
+            owner = tracker.alive(found.tags.get("mlflow.parentRunId", "")) or "another invocation"
+            one.found("elsewhere", found.metrics, f"{owner} trains it")
         elif found is not None and found.state in RETRIED and retry:
-            tracker.discard(found.run)
+            one.retried = found.run
         elif found is not None and found.state in ("finished", *RETRIED):
             one.found(found.state, found.metrics, found.message)
         result.append(one)

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import socket
 import tempfile
 import time
@@ -16,7 +17,7 @@ import psutil
 from gredkit.errors import UserError
 from gredkit.names import nearest
 from gredkit.private import shown
-from gredkit.store import Client, connect, existing_store, tracking_uri
+from gredkit.store import Client, StoreError, connect, existing_store, tracking_uri
 
 SILENT = 300.0  # seconds without a sign of life after which an invocation on another machine counts as dead
 PAGE = 1000
@@ -82,16 +83,34 @@ class StudyRuns:
                     return runs
 
     def trials(self) -> dict[str, Known]:
-        """The runs of this study's trials by their ids; of several of one trial the latest."""
+        """The runs of this study's trials by their ids; of several of one trial the finished one, else the latest."""
         known: dict[str, Known] = {}
         for run in self.search("tags.kind = 'trial'"):
-            known.setdefault(run.data.tags["trial_id"], Known.of(run))
+            id, one = run.data.tags["trial_id"], Known.of(run)
+            if id not in known or (one.state == "finished" and known[id].state != "finished"):
+                known[id] = one
         return known
 
     def trial(self, id: str) -> Known | None:
-        """The latest run of one trial."""
-        runs = self.search(f"tags.kind = 'trial' and tags.trial_id = '{id}'")
-        return Known.of(runs[0]) if runs else None
+        """Of one trial, likewise."""
+        runs = self.runs_of(id)
+        return next((one for one in runs if one.state == "finished"), runs[0] if runs else None)
+
+    def runs_of(self, trial: str) -> list[Known]:
+        """All runs of one trial, the latest first."""
+        return [Known.of(run) for run in self.search(f"tags.kind = 'trial' and tags.trial_id = '{trial}'")]
+
+    def alive(self, invocation: str) -> str | None:
+        """Who is behind an invocation, in words; None if it has ended."""
+        try:
+            run = self.client.get_run(invocation)
+        except StoreError as error:
+            if not error.refused:
+                raise
+            return None  # somebody deleted it
+        if run.info.status != "RUNNING" or not _is_alive(run.data.tags):
+            return None
+        return f"process {run.data.tags.get('pid')} on {run.data.tags.get('host')}"
 
     def invocations(self) -> list[Known]:
         """The runs of the study itself, the latest first."""
@@ -143,9 +162,18 @@ def find_experiment(client: Client, study: str) -> str | None:
     return None if found is None else found.experiment_id
 
 
+def this_machine() -> dict[str, str]:
+    """Where a process number means something: the host, and the namespace that a container has of its own."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:  # not on Linux
+        namespace = ""
+    return {"host": socket.gethostname(), "pid_namespace": namespace}
+
+
 def _is_alive(tags: Mapping[str, str]) -> bool:
     """Whether the process of an invocation still runs: asked of this machine, believed of another."""
-    if tags.get("host") != socket.gethostname():
+    if any(tags.get(name, value) != value for name, value in this_machine().items()):
         return time.time() - float(tags.get("heartbeat", 0)) < SILENT
     try:
         process = psutil.Process(int(tags["pid"]))

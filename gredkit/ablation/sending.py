@@ -4,9 +4,10 @@ import json
 import re
 from typing import Any
 
-from gredkit.ablation.folder import Event, TrialFolder
-from gredkit.ablation.measured import curve, measured
+from gredkit.ablation.folder import TrialFolder
+from gredkit.ablation.measured import Event, curve, measured
 from gredkit.ablation.tracking import STATUS, Tracker, common_tags
+from gredkit.ablation.trial import Trial
 from gredkit.private import portable, shown
 from gredkit.store import StoreError
 
@@ -18,8 +19,8 @@ METRICS, PARAMS = 900, 90  # MLflow takes 1000 and 100 at a time
 def send(tracker: Tracker, folder: TrialFolder) -> bool:
     """Tell MLflow what happened since the last time; whether the trial is done with.
 
-    The folder remembers up to where MLflow has it. What is sent twice, because a crash came in between, MLflow
-    keeps once: a metric is the same if its time is.
+    The folder remembers up to where MLflow has it. A crash may come before it does: what was told and not remembered
+    is found in the store, and not told twice.
     """
     if folder.sent().get("store") != shown(tracker.uri):
         folder.forget_run()  # it was told to another store
@@ -27,14 +28,16 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     events, place = folder.events(sent.get("place", 0))
     if not events:
         return bool(sent.get("done"))
-    run = sent.get("run") or _create(tracker, folder, events[0]["time"])
+    run = sent.get("run") or _find_or_create(tracker, folder, events[0]["time"])
     lifecycle = [event for event in events if event["event"] in ("started", "ended")]
-    for event in lifecycle:
-        if event["event"] == "started":
-            _start(tracker, run, folder, event)
+    if started := [event for event in lifecycle if event["event"] == "started"]:
+        _start(tracker, run, folder, started[-1])
     if any(event["event"] == "kernels" for event in events):
         tracker.client.set_tag(run, "kernels", _kernels(folder))
     metrics = [metric for event in events for metric in measured(event)]
+    if metrics:
+        has = tracker.has(run)
+        metrics = [metric for metric in metrics if (metric.key, metric.step) not in has]
     for begin in range(0, len(metrics), METRICS):
         tracker.client.log_batch(run, metrics=metrics[begin : begin + METRICS])
     done = False
@@ -56,9 +59,17 @@ def send_anew(tracker: Tracker, folder: TrialFolder) -> bool:
     return send(tracker, folder)
 
 
-def _create(tracker: Tracker, folder: TrialFolder, started: int) -> str:
-    """The run of a trial, with the tags by which MLflow's views select and group."""
+def _find_or_create(tracker: Tracker, folder: TrialFolder, started: int) -> str:
+    """The run of a trial; one that was made right before a crash has the time of the folder's first event."""
     trial = folder.trial()
+    same = sorted(known.run for known in tracker.runs_of(trial.id) if known.started == started)
+    run = same[0] if same else _create(tracker, trial, started)
+    folder.mark_sent(run=run, store=shown(tracker.uri))
+    return run
+
+
+def _create(tracker: Tracker, trial: Trial, started: int) -> str:
+    """A run with the tags by which MLflow's views select and group."""
     tags = {
         "kind": "trial",
         "study": trial.study,
@@ -77,9 +88,7 @@ def _create(tracker: Tracker, folder: TrialFolder, started: int) -> str:
     }
     tags = {name: value[:LONGEST] for name, value in tags.items() if value}
     name = f"{trial.variant} · {trial.dataset} · seed {trial.seed}"
-    run = tracker.client.create_run(tracker.experiment, started, tags, name).info.run_id
-    folder.mark_sent(run=run, store=shown(tracker.uri))
-    return run
+    return tracker.create(started, tags, name)
 
 
 def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
@@ -112,12 +121,20 @@ def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:
 
 
 def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
-    tracker.client.set_tag(run, "state", event["state"])
-    if event["message"]:
-        tracker.client.set_tag(run, "message", portable(event["message"])[:LONGEST])
+    """The state is told last: who reads it finds the rest there."""
+    trial = folder.trial()
+    known = {one.run: one for one in tracker.runs_of(trial.id)}
+    for other, one in known.items():
+        if other != run and run in known and one.started == known[run].started:
+            tracker.discard(other)  # made twice, since MLflow's answer was lost
+    tracker.client.set_tag(run, "message", portable(event["message"])[:LONGEST])
     if trained := curve(folder.events()[0]):
         tracker.client.set_tag(run, "curve", trained)
     tracker.client.log_artifacts(run, str(folder.artifacts))
     if folder.log.is_file() and folder.log.stat().st_size:
         tracker.client.log_text(run, portable(folder.log.read_text(errors="replace")), folder.log.name)
+    if event["state"] == "finished" and not tracker.claim_result(trial.id, run):
+        tracker.discard(run)  # another invocation has told the same result
+        return
+    tracker.client.set_tag(run, "state", event["state"])
     tracker.client.set_terminated(run, STATUS[event["state"]], event["time"])

@@ -1,6 +1,7 @@
 """What the user reads when a study has ended."""
 
 import shlex
+from collections import Counter
 from pathlib import Path
 
 from rich.console import Console
@@ -45,6 +46,10 @@ def summarise(ended: Ended, options: Options, reports: Path | None, console: Con
     for one in ended.trials:
         if one.state in ("failed", "diverged"):
             say(line(one))
+    elsewhere = Counter(one.message for one in ended.trials if one.state == "elsewhere")
+    for message, count in elsewhere.items():
+        say(f"{count} of the trials {'is' if count == 1 else 'are'} trained elsewhere: {message}; the same command "
+            "shows the results when it has ended")  # fmt: skip
     if ended.unsent:
         say(f"MLflow does not know all of {ended.unsent} trials yet: the same command sends the rest")
     if ended.interrupted or any(one.state == "interrupted" for one in ended.trials):

@@ -5,17 +5,17 @@ import getpass
 import json
 import os
 import platform
-import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from gredkit.ablation.claims import Claims
 from gredkit.ablation.plan import Plan
 from gredkit.ablation.record import git_commit
-from gredkit.ablation.runs import PLAN, TUNING, Known, StudyRuns, find_experiment
+from gredkit.ablation.runs import PLAN, TUNING, Known, StudyRuns, find_experiment, this_machine
 from gredkit.ablation.trial import Trial
 from gredkit.store import Client, StoreError, connect, database, tracking_uri
 
@@ -36,6 +36,8 @@ class Tracker(StudyRuns):
         super().__init__(study, uri, client, _experiment(client, study, uri))
         self.invocation = ""
         self._beat = 0.0
+        self._claims: Claims | None = None  # once it has begun
+        self._had: dict[str, set[tuple[str, int]]] = {}
 
     def repair(self) -> int:
         """Runs that a crash left `RUNNING` become interrupted ones."""
@@ -52,7 +54,7 @@ class Tracker(StudyRuns):
             "study": self.study,
             "state": "running",
             "command": command,
-            "host": socket.gethostname(),
+            **this_machine(),
             "pid": str(os.getpid()),
             "started": str(psutil.Process().create_time()),
             "heartbeat": str(time.time()),
@@ -61,6 +63,7 @@ class Tracker(StudyRuns):
         name = f"{self.study}, {time.strftime('%Y-%m-%d %H:%M:%S')}"
         run = self.client.create_run(self.experiment, tags=tags, run_name=name)
         self.invocation = run.info.run_id
+        self._claims = Claims(self)
         for file in files:
             self.client.log_artifact(self.invocation, file, "study")
         self.add_plan(plan)
@@ -85,6 +88,50 @@ class Tracker(StudyRuns):
         for name, count in states.items():
             self.client.log_metric(self.invocation, f"trials/{name}", count)
         self.client.set_terminated(self.invocation, STATUS[state])
+
+    def abandon(self) -> None:
+        """Close it without a word about its trials: the command fails."""
+        if self.invocation:
+            self.client.set_tag(self.invocation, "state", "interrupted")
+            self.client.set_terminated(self.invocation, STATUS["interrupted"])
+
+    def claim(self, trial: str) -> str | None:
+        """Claim a trial before it is trained; who has it if another living invocation was faster."""
+        owner = self._claim(f"trial {trial}", self.invocation, lambda other: self.alive(other) is not None)
+        return None if owner == self.invocation else self.alive(owner) or "another invocation"
+
+    def claim_result(self, trial: str, run: str) -> bool:
+        """Whether this run is the one that has the trial's result.
+
+        Two may have trained it: the store did not answer when they asked, or one was stopped for so long that it was
+        taken for dead.
+        """
+
+        def holds(other: str) -> bool:
+            known = next((one for one in self.runs_of(trial) if one.run == other), None)
+            if known is None:
+                return False
+            return known.state == "finished" or self.alive(known.tags.get("mlflow.parentRunId", "")) is not None
+
+        return self._claim(f"result {trial}", run, holds) == run
+
+    def _claim(self, what: str, mine: str, holds: Callable[[str], bool]) -> str:
+        return mine if self._claims is None else self._claims.take(what, mine, holds)
+
+    def has(self, run: str) -> set[tuple[str, int]]:
+        """The metrics, with their steps, that an earlier invocation has told to a run; read once."""
+        if run not in self._had:
+            names = self.client.get_run(run).data.metrics
+            self._had[run] = {
+                (name, point.step) for name in names for point in self.client.get_metric_history(run, name)
+            }
+        return self._had[run]
+
+    def create(self, start: int, tags: Mapping[str, str], name: str) -> str:
+        """A new run of a trial, which has nothing yet."""
+        run: str = self.client.create_run(self.experiment, start, tags, name).info.run_id
+        self._had[run] = set()
+        return run
 
     def discard(self, run: str) -> None:
         """Delete a run that is done again; MLflow can bring it back."""

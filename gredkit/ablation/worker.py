@@ -18,6 +18,7 @@ from gredkit.ablation.record import (
     recorded_hops,
     write_moments,
 )
+from gredkit.ablation.sealed import Damaged
 from gredkit.ablation.trial import describe, load_task
 from gredkit.about import SavedModel
 from gredkit.data.cache import last_hop, prepare
@@ -43,7 +44,7 @@ def attempt(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, 
             folder.append("ended", state=state, message=message)
             return state, message
     except Timeout:
-        return "elsewhere", "another process is training it"
+        return "elsewhere", "another process trains it"
     except CannotWrite as error:  # the disk is full, or gone; once it is not, the trial goes on
         return "interrupted", str(error)
     except OSError as error:
@@ -51,13 +52,15 @@ def attempt(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, 
 
 
 def _trained(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, str]:
+    if folder.has_result():  # an earlier process died before it could say so
+        return "finished", ""
     try:
         train(folder, should_stop)
     except Diverged as error:
         return "diverged", str(error)
     except Interrupted as error:
         return "interrupted", str(error)
-    except CannotWrite as error:
+    except (CannotWrite, Damaged) as error:
         return "interrupted", str(error)
     except UserError as error:
         return "failed", str(error)
@@ -95,7 +98,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
 
     positional: PositionalEncoding = model.positional  # type: ignore[assignment]
     graphs = prepare(task.graphs, K, positional)
-    known, is_told = folder.last_epoch(), False
+    known, is_told = folder.epochs(), False
     CALLED.clear()
 
     def on_epoch(report: EpochReport) -> None:
@@ -104,7 +107,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
             used, is_told = kernels(str(device), described.recipe.precision), True
             write_json(folder.artifacts / "environment.json", environment(str(device), kernels=used))
             folder.append("kernels", used=used)
-        if report.epoch > known:  # an epoch that was lost with its checkpoint is trained, but not told, again
+        if report.epoch not in known:  # an epoch that was lost with its checkpoint is trained, but not told, again
             folder.append("epoch", **asdict(report))
 
     result = fit(model, task, graphs, described.recipe, trial.seed, checkpoint=folder.checkpoint,

@@ -18,6 +18,10 @@ from gredkit.ablation.worker import attempt
 from gredkit.kernels.build import library
 from gredkit.registry import LAUNCHERS
 
+UNKNOWN = (None, 255)  # what Python says of a process whose server was killed
+FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, *UNKNOWN)
+PATIENCE = 5.0  # seconds for the server to say how a process ended
+
 
 @LAUNCHERS.register("local")
 class Local(Launcher):
@@ -44,45 +48,54 @@ class Local(Launcher):
 
     def wait(self, seconds: float) -> None:
         self._forget_ended()
-        connection.wait([job.process.sentinel for job in self._running.values()], seconds)
+        connection.wait([job.line for job in self._running.values()], seconds)
 
     def _forget_ended(self) -> None:
-        self._running = {place: job for place, job in self._running.items() if job.process.is_alive()}
+        self._running = {place: job for place, job in self._running.items() if not job.is_over()}
 
 
 class LocalJob(Job):
-    """A process, and the line to it."""
+    """A process, and the line to it: the process has ended when the line has, also if nobody is left to say how."""
 
     def __init__(self, folder: Path, threads: int, place: int):
-        context = server.context()
-        self._line, theirs = context.Pipe()
-        self.process = context.Process(target=work, args=(str(folder), theirs, threads, place))  # type: ignore[attr-defined]
-        self.process.start()
-        theirs.close()
+        self._said: tuple[str, str] | None = None
+        self._is_over = False
+        try:
+            self._process, self.line = server.launch(work, str(folder), threads, place)
+        except server.NoServer as error:
+            self._said, self._is_over = ("killed", str(error)), True
+
+    def is_over(self) -> bool:
+        try:
+            while not self._is_over and self.line.poll():
+                self._said = self.line.recv()
+        except (EOFError, OSError):
+            self._is_over = True
+        return self._is_over
 
     def ended(self) -> tuple[str, str] | None:
-        if self.process.is_alive():
+        if not self.is_over():
             return None
-        self.process.join()
-        try:
-            if self._line.poll():
-                return self._line.recv()
-        except (EOFError, OSError):
-            pass
-        from_outside = self.process.exitcode in (-9, -15)  # SIGKILL, SIGTERM
-        return "killed" if from_outside else "died", _how(self.process.exitcode)
+        if self._said is not None:
+            return self._said
+        self._process.join(PATIENCE)
+        code = self._process.exitcode
+        return "killed" if code in FROM_OUTSIDE else "died", _how(code)
 
     def stop(self) -> None:
         with suppress(OSError):  # it has just ended
-            self._line.send("stop")
+            self.line.send("stop")
 
     def kill(self) -> None:
-        self.process.kill()
-        self.process.join()
+        if not self.is_over() and self._process.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
 
 
 def _how(code: int | None) -> str:
     """Why a process ended without a word."""
+    if code in UNKNOWN:
+        return "its process was ended, and so was the server that would know how"
     if code is None or code >= 0:
         return f"its process ended with code {code}"
     name = signal.Signals(-code).name
@@ -91,9 +104,10 @@ def _how(code: int | None) -> str:
     return f"its process was ended by {name}{hint}"
 
 
-def work(path: str, line: Connection, threads: int, place: int) -> None:
+def work(line: Connection, path: str, threads: int, place: int) -> None:
     """What the process of a trial does; it tells the parent its state at the end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and decides
+    for number in server.INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)  # the parent hears it, and decides
     torch.set_num_threads(threads)
     if torch.cuda.is_available():
         torch.cuda.set_device(place % torch.cuda.device_count())  # the one that `cuda` and `auto` mean
