@@ -6,9 +6,11 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import psutil
 import pytest
 from commands import Command
 
@@ -28,6 +30,7 @@ datasets.ring_transfer.distance = 2
 datasets.ring_transfer.graphs = 40
 """
 TRIALS = 4
+LONG = ("--set", "EPOCHS=40")
 WITHOUT_AXES = "".join(line for line in STUDY.splitlines(keepends=True) if "ENCODERS" not in line)
 
 
@@ -44,6 +47,7 @@ class TinyStudy:
 
     def __init__(self, folder: Path, text: str = STUDY, *, has_store: bool = True, reports: bool = False):
         self.folder, self.reports = folder, reports
+        self.uri = f"sqlite:///{folder / 'mlflow.db'}"  # where its runs are looked for
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tiny.gin").write_text(text)
         if has_store:
@@ -78,7 +82,7 @@ class TinyStudy:
         self.wait_for(process, lambda: sum('"epoch"' in line for line in self.events()) >= count)
 
     def tracker(self) -> Tracker:
-        return Tracker("tiny", f"sqlite:///{self.folder / 'mlflow.db'}")
+        return Tracker("tiny", self.uri)
 
     def trials(self) -> dict[str, Known]:
         return self.tracker().trials()
@@ -96,6 +100,14 @@ class TinyStudy:
 def interrupt(process: Command) -> None:
     """Ctrl-C: the whole group gets the signal."""
     os.killpg(process.pid, signal.SIGINT)
+
+
+def fork_servers(process: Command) -> list[psutil.Process]:
+    """What trials of a command are forked from."""
+    with suppress(psutil.Error):
+        children = psutil.Process(process.pid).children()
+        return [child for child in children if any("forkserver" in word for word in child.cmdline())]
+    return []
 
 
 def _read(path: Path) -> str:

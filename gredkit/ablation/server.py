@@ -9,7 +9,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -36,8 +36,9 @@ def start() -> None:
     """Start it, unless it runs; it ends after this process."""
     if FORKS:
         context().set_forkserver_preload(IMPORTED)
-        with _deaf():
-            forkserver.ensure_running()
+        for begin in (resource_tracker.ensure_running, forkserver.ensure_running):
+            with _deaf():  # for each: the first lets Ctrl-C through again
+                begin()
 
 
 def launch(target: Callable[..., object], *arguments: Any) -> tuple[BaseProcess, Connection]:

@@ -8,20 +8,9 @@ from contextlib import suppress
 
 import psutil
 import pytest
-from studies import TRIALS, WITHOUT_AXES, TinyStudy, interrupt
+from studies import LONG, TRIALS, WITHOUT_AXES, TinyStudy, interrupt
 
 from gredkit.ablation.tracking import Tracker
-
-LONG = ("--set", "EPOCHS=40")
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """Every trial with its scores, trained one after another without a disturbance."""
-    study = TinyStudy(tmp_path_factory.mktemp("undisturbed"), has_store=False, reports=True)
-    result = study.run(*LONG)
-    assert result.returncode == 0, result.stderr
-    return study
 
 
 def test_every_trial_is_trained_tracked_and_in_the_table(undisturbed):

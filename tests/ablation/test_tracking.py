@@ -1,15 +1,10 @@
 """What MLflow holds after a study, on a SQLite store and on a real server that goes away for a while."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 
 import pytest
 from commands import run
+from mlflow_server import MlflowServer, free_port
 from studies import TRIALS, WITHOUT_AXES, TinyStudy
 
 from gredkit import add_hops
@@ -141,46 +136,9 @@ def test_an_experiment_that_was_deleted_and_a_store_that_is_not_there_are_senten
     assert "mlflow experiments restore" in result.stderr
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
-class Server:
-    """A real MLflow server that can be stopped and started again."""
-
-    def __init__(self, folder):
-        self.folder, self.port = folder, free_port()
-        self.uri = f"http://127.0.0.1:{self.port}"
-        self.start()
-
-    def start(self):
-        command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(self.port),
-                   "--backend-store-uri", f"sqlite:///{self.folder / 'server.db'}", "--workers", "1",
-                   "--artifacts-destination", str(self.folder / "artifacts")]  # fmt: skip
-        quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
-        self.log = (self.folder / "server.log").open("a")
-        self.process = subprocess.Popen(
-            command, env={**os.environ, **quiet}, stdout=self.log, stderr=self.log, start_new_session=True
-        )
-        while True:
-            try:
-                urllib.request.urlopen(f"{self.uri}/health", timeout=1).read()
-                return
-            except OSError:
-                assert self.process.poll() is None, (self.folder / "server.log").read_text()
-                time.sleep(0.2)
-
-    def stop(self):
-        os.killpg(self.process.pid, 9)
-        self.process.wait()
-        self.log.close()
-
-
 @pytest.fixture
 def server(tmp_path):
-    server = Server(tmp_path)
+    server = MlflowServer(tmp_path)
     yield server
     server.stop()
 

@@ -112,7 +112,8 @@ def work(line: Connection, path: str, threads: int, place: int) -> None:
     if torch.cuda.is_available():
         torch.cuda.set_device(place % torch.cuda.device_count())  # the one that `cuda` and `auto` mean
     folder = TrialFolder(Path(path))
-    _print_to(folder.log)
+    with suppress(OSError):  # a full disk, of which the trial will speak
+        _print_to(folder.log)
     stop = threading.Event()
     threading.Thread(target=_listen, args=(line, stop), daemon=True).start()
     line.send(attempt(folder, stop.is_set))
