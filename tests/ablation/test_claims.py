@@ -25,8 +25,10 @@ def shared_store(kind, folder):
     """The address of a store for several folders."""
     if kind == "server":
         server = MlflowServer(folder)
-        yield server.uri
-        server.stop()
+        try:
+            yield server.uri
+        finally:
+            server.stop()
     else:
         (folder / "shared.db").write_bytes(empty_store())
         yield f"sqlite:///{folder / 'shared.db'}"

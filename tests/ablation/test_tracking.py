@@ -125,8 +125,8 @@ def test_two_studies_that_start_at_once_share_a_new_store(tmp_path):
 def test_an_experiment_that_was_deleted_and_a_store_that_is_not_there_are_sentences(one_trial, tmp_path):
     study, _, _ = one_trial
     nowhere = study.run("--tracking-uri", f"http://127.0.0.1:{free_port()}")
-    assert nowhere.returncode == 2
-    assert nowhere.stderr.startswith("error: MLflow cannot be reached at http://127.0.0.1")
+    assert nowhere.returncode == 1
+    assert nowhere.stderr.startswith("error: MLflow does not answer at http://127.0.0.1")
     assert len(nowhere.stderr.splitlines()) == 1
     deleted = TinyStudy(tmp_path, ONE)
     tracker = deleted.tracker()

@@ -75,9 +75,17 @@ def children(process: psutil.Process) -> list[psutil.Process]:
     return []
 
 
+@pytest.fixture
+def disturbed(tmp_path):
+    disturbed = Disturbed(tmp_path)
+    yield disturbed
+    disturbed.command.kill()
+    disturbed.server.stop()
+
+
 @pytest.mark.rounds(short=1, long=13)
-def test_killed_again_and_again_in_random_moments(seed, scores, tmp_path, count):
-    random, disturbed = Random(seed), Disturbed(tmp_path)
+def test_killed_again_and_again_in_random_moments(seed, scores, disturbed, count):
+    random, study = Random(seed), disturbed.study
     victims = random.sample(VICTIMS * 2, 2 * len(VICTIMS))
     while victims:
         time.sleep(random.uniform(0, LONGEST_WAIT))
@@ -88,14 +96,12 @@ def test_killed_again_and_again_in_random_moments(seed, scores, tmp_path, count)
         elif disturbed.kill(victims[-1]):
             count(f"kill -9 of {victims.pop()}")
     for _ in range(5):
-        disturbed.command.communicate(timeout=300)
+        disturbed.command.communicate(timeout=600)
         assert disturbed.ended()
         if disturbed.command.returncode == 0:
             break
         disturbed.command = disturbed.start()
-    study = disturbed.study
     assert disturbed.command.returncode == 0, disturbed.command.printed()
     assert study.scores() == scores
     assert len(scores) == TRIALS
     assert_everything_once(study, EPOCHS)
-    disturbed.server.stop()
