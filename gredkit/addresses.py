@@ -1,6 +1,7 @@
 """Whether MLflow could keep runs at an address: asked before MLflow is imported, and without leaving anything there."""
 
 import socket
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -41,13 +42,17 @@ def check_answers(uri: str) -> None:
     """Whether somebody takes calls at the address of a server; behind a proxy it cannot be told."""
     if not uri.startswith(("http://", "https://")) or getproxies():
         return
-    try:
-        socket.create_connection(_place(uri), timeout=WAIT).close()
-    except OSError as error:
-        raise NoAnswer(
-            f"MLflow does not answer at {shown(uri)} ({(error.strerror or str(error)).lower()}): start the server, or "
-            f"correct the address"
-        ) from None
+    for pause in (0.1, 0.3, None):  # one that is busy may refuse a call, and take the next one
+        try:
+            socket.create_connection(_place(uri), timeout=WAIT).close()
+            return
+        except OSError as error:
+            if pause is None or not isinstance(error, ConnectionError):
+                raise NoAnswer(
+                    f"MLflow does not answer at {shown(uri)} ({(error.strerror or str(error)).lower()}): start the "
+                    f"server, or correct the address"
+                ) from None
+            time.sleep(pause)
 
 
 class NoAnswer(UserError):

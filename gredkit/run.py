@@ -50,9 +50,12 @@ def main() -> None:
     from gredkit.ablation.summary import summarise
 
     said = shlex.join(["python", "-m", "gredkit.run", *map(shown, sys.argv[1:])])
-    options = Options(said, arguments.jobs, arguments.tracking_uri, arguments.work, arguments.retry, arguments.launcher)
+    reports = None if arguments.no_report else arguments.reports
+    options = Options(
+        said, arguments.jobs, arguments.tracking_uri, arguments.work, arguments.retry, arguments.launcher, reports
+    )
     ended = run_study(source, options, console())
-    is_written = summarise(ended, options, None if arguments.no_report else arguments.reports, console())
+    is_written = summarise(ended, options, console())
     sys.exit(ended.exit_code if is_written else ended.exit_code or 1)
 
 

@@ -14,6 +14,7 @@ from gredkit.ablation.folder import TrialFolder, trial_folders
 from gredkit.ablation.forwarder import Forwarder
 from gredkit.ablation.launchers.base import Launcher
 from gredkit.ablation.plan import Plan, after_tuning, make_plan
+from gredkit.ablation.preflight import check_folders
 from gredkit.ablation.progress import Progress
 from gredkit.ablation.runner import Runner, sort_out
 from gredkit.ablation.screen import Screen
@@ -23,7 +24,6 @@ from gredkit.ablation.tracking import Tracker
 from gredkit.errors import UserError
 from gredkit.registry import LAUNCHERS
 from gredkit.store import StoreError
-from gredkit.writing import check_writable
 
 PATIENCE = 60.0  # seconds for MLflow to take the rest
 UNDECIDED = ("waiting", "interrupted", "elsewhere")  # states of trials that will have a result
@@ -39,6 +39,7 @@ class Options:
     work: Path = Path(".gredkit")
     retry: bool = False
     launcher: str = "local"
+    reports: Path | None = None  # where a report will be written
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
 
     plan = make_plan(source)
     launcher = config.configured(LAUNCHERS, options.launcher)(options.jobs)
+    check_folders(plan.trials, options.work, options.reports)
     with _alone(options.work, plan.study):
         tracker = Tracker(plan.study, options.tracking_uri)
         if repaired := tracker.repair():
@@ -121,7 +123,6 @@ def _train_all(
 
 def _alone(work: Path, study: str) -> FileLock:
     """Two invocations that write to the same folders would disturb each other."""
-    check_writable(work, "choose another folder with --work")
     lock = FileLock(work / f"{study}.lock")
     try:
         lock.acquire(timeout=0)

@@ -2,7 +2,6 @@
 
 import shlex
 from collections import Counter
-from pathlib import Path
 
 from rich.console import Console
 
@@ -16,7 +15,7 @@ from gredkit.reports.write import write_report
 from gredkit.store import open_command
 
 
-def summarise(ended: Ended, options: Options, reports: Path | None, console: Console) -> bool:
+def summarise(ended: Ended, options: Options, console: Console) -> bool:
     """The report if there is a folder for it, what went wrong, and the commands that go on from here.
 
     Whether there is a report, or none was asked for.
@@ -31,11 +30,11 @@ def summarise(ended: Ended, options: Options, reports: Path | None, console: Con
 
     is_written = False
     try:
-        if reports is None:
+        if options.reports is None:
             say(f"report: none was asked for; {again} writes it")
         else:
             study = read_study(tracker)
-            written = write_report(study, reports / tracker.study)
+            written = write_report(study, options.reports / tracker.study)
             show(study, console)
             say(f"report: {written[-1]}")
         is_written = True

@@ -137,7 +137,7 @@ def test_a_report_that_crashes_at_the_end_of_a_run_is_a_sentence(study, tmp_path
         monkeypatch.delitem(REPORTS._entries, name)
     monkeypatch.setitem(REPORTS._entries, "broken", broken)
     out = io.StringIO()
-    assert not summarise(Ended([], study.tracker, False, 0), Options("again"), tmp_path, Console(file=out))
+    assert not summarise(Ended([], study.tracker, False, 0), Options("again", reports=tmp_path), Console(file=out))
     said, _, last = out.getvalue().partition("\n")
     assert said.startswith("there is no report: RuntimeError: broken; the trials are safe")
     assert last.startswith("MLflow: ")
