@@ -17,7 +17,7 @@ DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 def check_name(name: str) -> None:
     """Whether a module can have this name."""
-    if not DOTTED.fullmatch(name):
+    if not DOTTED.fullmatch(name) or name.endswith(".py"):
         dotted = re.sub(r"^[./\\]+|\.py$", "", name).replace("/", ".").replace("\\", ".")
         hint = f": name it as Python does, {dotted!r}" if DOTTED.fullmatch(dotted) else ": name it as Python does"
         raise UserError(f"cannot import {name!r}: this is no name of a module{hint}")
@@ -48,8 +48,6 @@ def import_own(name: str) -> ModuleType:
                 raise
             if not f"{name}.".startswith(f"{error.name}."):
                 raise UserError(f"cannot import {name!r}: it needs {error.name!r}, which is not installed") from None
-            if not error.name.endswith(".py") and name == f"{error.name}.py":
-                raise UserError(f"cannot import {name!r}: leave out the .py") from None
             raise UserError(
                 f"cannot import {name!r}: there is no module {error.name!r} in {os.getcwd()} or among those installed"
             ) from None

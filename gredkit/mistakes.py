@@ -33,7 +33,8 @@ def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
     if found := re.search(r"Failed to parse token '([^']+)' \((.+)\)", said):
         return UserError(f"{found[2]}: {found[1]!r} is no value: a word needs quotes, a macro a % before it")
     if isinstance(error, ModuleNotFoundError):
-        return UserError(f"{place}there is no module {error.name!r} to import")
+        found = re.search(r"No module named '([^']+)'", said)
+        return UserError(f"{place}there is no module {found[1] if found else error.name!r} to import")
     if isinstance(error, TokenError):
         return UserError("a bracket or a quote is opened and not closed: close it")
     return UserError(f"gin: {cause(error)}")

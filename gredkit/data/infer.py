@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from gredkit.data.objectives import IGNORED
 from gredkit.data.own import CATEGORIES, CLASSES
-from gredkit.data.sound import check_graph
+from gredkit.data.sound import check_edges_of, check_tensors
 from gredkit.data.task import Columns, GraphSpec
 from gredkit.errors import UserError
 
@@ -26,9 +26,10 @@ def infer(graphs: Sequence[Data], task: str, level: str, origin: str) -> tuple[l
             raise UserError(f"{origin} gives {type(graph).__name__} as graph {i}: give torch_geometric Data")
         if not any(key in graph for key in SIZED):
             raise UserError(f"graph {i} of {origin} does not say how many nodes it has: give it x or num_nodes")
+        check_tensors(graph, f"graph {i} of {origin}")
         if not graph.num_nodes:
             raise UserError(f"graph {i} of {origin} has no nodes: leave it out")
-        check_graph(graph, f"graph {i} of {origin}")
+        check_edges_of(graph, f"graph {i} of {origin}")
     x, nodes = _features([graph.x for graph in graphs], "x", [graph.num_nodes for graph in graphs], origin)
     links = [graph.num_edges for graph in graphs]
     edge_attr, edges = _features([graph.edge_attr for graph in graphs], "edge_attr", links, origin)

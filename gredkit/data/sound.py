@@ -26,9 +26,12 @@ def check_task(task: Any, origin: str) -> Task:
             raise UserError(f"the {split} split of {origin} names a graph beyond its {len(task.graphs)}: correct it")
     for i, graph in enumerate(task.graphs):
         which = f"graph {i} of {origin}"
-        if not isinstance(graph, Data) or not graph.num_nodes:
-            raise UserError(f"{which} is no torch_geometric Data with nodes: give it some, or leave it out")
-        check_graph(graph, which)
+        if not isinstance(graph, Data):
+            raise UserError(f"{which} is {type(graph).__name__}: give torch_geometric Data")
+        check_tensors(graph, which)
+        if not graph.num_nodes:
+            raise UserError(f"{which} has no nodes: leave it out")
+        check_edges_of(graph, which)
         _check_columns(graph.x, task.spec.nodes, graph.num_nodes, f"x of {which}")
         if task.spec.edges is not None:
             _check_columns(graph.edge_attr, task.spec.edges, graph.num_edges, f"edge_attr of {which}")
@@ -36,17 +39,8 @@ def check_task(task: Any, origin: str) -> Task:
     return task
 
 
-def check_graph(graph: Data, which: str) -> None:
-    """Whether its edges join nodes that are there, and its numbers are finite."""
-    if graph.edge_index is not None:
-        try:
-            check_edges(graph.edge_index)
-        except UserError as error:
-            raise UserError(f"{which}: {error}") from None
-        if graph.edge_index.numel() and not 0 <= int(graph.edge_index.min()) <= int(graph.edge_index.max()) < (
-            graph.num_nodes or 0
-        ):
-            raise UserError(f"edge_index of {which} names a node that is not there: it has {graph.num_nodes}, from 0")
+def check_tensors(graph: Data, which: str) -> None:
+    """Whether what it carries are tensors, of finite numbers; asked before PyG counts the nodes by them."""
     for key in ("x", "edge_attr"):
         value = graph.get(key)
         if value is not None and not isinstance(value, Tensor):
@@ -55,6 +49,18 @@ def check_graph(graph: Data, which: str) -> None:
             raise UserError(f"{key} of {which} is a single number: give one row for each")
         if value is not None and value.is_floating_point() and not value.isfinite().all():
             raise UserError(f"{key} of {which} has a number that is not finite: replace it, or leave the graph out")
+    if graph.edge_index is not None:
+        try:
+            check_edges(graph.edge_index)
+        except UserError as error:
+            raise UserError(f"{which}: {error}") from None
+
+
+def check_edges_of(graph: Data, which: str) -> None:
+    """Whether its edges join nodes that are there."""
+    edges = graph.edge_index
+    if edges is not None and edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < graph.num_nodes:
+        raise UserError(f"edge_index of {which} names a node that is not there: it has {graph.num_nodes}, from 0")
 
 
 def _check_columns(value: Tensor | None, columns: Columns, rows: int, which: str) -> None:
