@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import xxhash
 
+from gredkit.untrusted import MOST, Unreadable, open_file, parse_json, read_bytes
+
 FORMAT = 1
 META = "meta"  # its checksum on the first line, then JSON
 READ_AT_ONCE = 1 << 22
@@ -59,6 +61,10 @@ class Columns(Sequence[dict[str, np.ndarray]]):
             self._open(folder)
         except OSError as error:  # another process may just be removing it
             raise Damaged(f"{error.filename} cannot be read") from error
+        except Unreadable as error:
+            raise Damaged(str(error)) from error
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+            raise Damaged(f"its checksums are right and what they cover is not: {type(error).__name__}") from error
 
     def _open(self, folder: Path) -> None:
         meta = _read_meta(folder)
@@ -73,9 +79,14 @@ class Columns(Sequence[dict[str, np.ndarray]]):
             self._starts[name] = np.fromfile(folder / f"{name}.start", np.int64)
             shape = (int(self._starts[name][-1]), *column["shape"])
             dtype = np.dtype(column["dtype"])
+            if dtype.hasobject:  # numpy would take the bytes of a file for addresses in memory
+                raise Damaged(f"{name} does not hold plain numbers")
             # Copy on write: torch wants arrays that it could write to, and the file stays as it is.
             mapped = np.memmap(folder / name, dtype, "c", shape=shape) if 0 not in shape else np.empty(shape, dtype)
             self._arrays[name] = np.asarray(mapped)
+            starts = self._starts[name]
+            if len(starts) != self._count + 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
+                raise Damaged(f"{name} does not say where each graph begins")
 
     def __len__(self) -> int:
         return self._count
@@ -94,15 +105,15 @@ class Columns(Sequence[dict[str, np.ndarray]]):
 
 
 def _read_meta(folder: Path) -> dict[str, Any]:
-    checksum, _, meta = (folder / META).read_bytes().partition(b"\n")
+    checksum, _, meta = read_bytes(folder / META, MOST).partition(b"\n")
     if checksum.decode(errors="replace") != xxhash.xxh3_64_hexdigest(meta):
         raise Damaged(f"{META} is not what was written")
-    return json.loads(meta)
+    return parse_json(meta)
 
 
 def _checksum(path: Path) -> str:
     digest = xxhash.xxh3_64()
-    with path.open("rb") as file:  # read, not mapped: the pages do not count as this process's memory
+    with open_file(path) as file:  # read, not mapped: the pages do not count as this process's memory
         while block := file.read(READ_AT_ONCE):
             digest.update(block)
     return digest.hexdigest()

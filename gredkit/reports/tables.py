@@ -4,6 +4,7 @@ from collections import Counter
 
 import pandas as pd
 
+from gredkit.reports.cells import csv_text
 from gredkit.reports.layout import SCORE, Cell, grid
 from gredkit.reports.statistics import GROUP, TASK, counts, final, leaders, unfinished
 
@@ -63,7 +64,7 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
 
 def csv(results: pd.DataFrame) -> str:
     """The summary frame, all digits."""
-    return summary(results).to_csv(index=False, lineterminator="\n")
+    return csv_text(summary(results))
 
 
 def markdown(results: pd.DataFrame) -> str:

@@ -16,9 +16,11 @@ import xxhash
 from safetensors import SafetensorError
 from torch import Tensor
 
+from gredkit.untrusted import Unreadable, read_bytes
 from gredkit.writing import writing
 
 log = logging.getLogger(__name__)
+PARTS = ("model", "best", "optimiser")  # what the names of its tensors begin with
 
 
 class Damaged(Exception):
@@ -71,10 +73,10 @@ def save(path: Path, checkpoint: Checkpoint) -> None:
 def load(path: Path) -> Checkpoint | None:
     """The checkpoint in a file; a damaged one is reported and is none."""
     try:
-        return _from_bytes(path.read_bytes())
+        return _from_bytes(read_bytes(path))
     except FileNotFoundError:
         return None
-    except (OSError, Damaged) as reason:
+    except (Unreadable, Damaged) as reason:
         log.warning("the checkpoint %s is not used, and training begins again: %s", path, reason)
         return None
 
@@ -97,7 +99,9 @@ def _from_bytes(content: bytes) -> Checkpoint:
         if metadata["checksum"] != _checksum(tensors, metadata["progress"]):
             raise Damaged("it is not what was written")
         progress = Progress(**json.loads(metadata["progress"]))
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        if any(key.partition("/")[0] not in PARTS for key in tensors):
+            raise Damaged("it holds something else")
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise Damaged(f"it is damaged, or of another version ({' '.join(str(error).split())})") from error
     parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}}
     optimiser: dict[str, dict[str, Tensor]] = {}

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from gredkit.registry import REPORTS
+from gredkit.reports.cells import csv_text
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.study import StudyData
 from gredkit.reports.tables import csv, latex, markdown
@@ -14,7 +15,7 @@ def tables(study: StudyData, folder: Path) -> list[Path]:
         "table.md": markdown(study.results) + "\n",
         "table.csv": csv(study.results),
         "table.tex": latex(study.results, f"Study {study.name}.", f"tab:{label}") + "\n",
-        "comparisons.csv": comparisons(study.results).to_csv(index=False, lineterminator="\n"),
+        "comparisons.csv": csv_text(comparisons(study.results)),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,24 @@
+"""Tables as CSV that a spreadsheet opens as text and numbers, and never as formulas."""
+
+import re
+
+import pandas as pd
+
+FORMULA = re.compile(r"\s*[=+\-@\t\r\n|%]")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """All digits, and every text that a spreadsheet would compute behind an apostrophe, which it does not show."""
+    safe = frame.rename(columns=_cell)
+    for place in range(safe.shape[1]):
+        if not pd.api.types.is_numeric_dtype(safe.dtypes.iloc[place]):
+            safe.isetitem(place, safe.iloc[:, place].map(_cell))
+    return safe.to_csv(index=False, lineterminator="\n")
+
+
+def _cell(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    value = value.replace("\r", " ")  # which would end the row: pandas does not quote it
+    return f"'{value}" if FORMULA.match(value) and not NUMBER.fullmatch(value) else value
