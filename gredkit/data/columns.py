@@ -79,7 +79,7 @@ class Columns(Sequence[dict[str, np.ndarray]]):
             self._starts[name] = np.fromfile(folder / f"{name}.start", np.int64)
             shape = (int(self._starts[name][-1]), *column["shape"])
             dtype = np.dtype(column["dtype"])
-            if dtype.hasobject:  # numpy would take the bytes of a file for addresses in memory
+            if dtype.kind not in "biufSU":  # of objects, numpy would take the bytes of a file for addresses in memory
                 raise Damaged(f"{name} does not hold plain numbers")
             # Copy on write: torch wants arrays that it could write to, and the file stays as it is.
             mapped = np.memmap(folder / name, dtype, "c", shape=shape) if 0 not in shape else np.empty(shape, dtype)
