@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gredkit.data.hops import HopData, add_hops, add_hops_to_all
     from gredkit.data.task import GraphSpec
+    from gredkit.kernels.usable import without_kernels
     from gredkit.nn.hop_index import HopIndex
     from gredkit.nn.layer import GREDLayer
     from gredkit.nn.models.gred import GRED, count_parameters
@@ -26,6 +27,7 @@ __all__ = [
     "count_parameters",
     "linear_scan",
     "load",
+    "without_kernels",
 ]
 __version__ = "0.1.0"
 
@@ -33,6 +35,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "gredkit.data.hops": ("HopData", "add_hops", "add_hops_to_all"),
     "gredkit.data.task": ("GraphSpec",),
+    "gredkit.kernels.usable": ("without_kernels",),
     "gredkit.nn.hop_index": ("HopIndex",),
     "gredkit.nn.layer": ("GREDLayer",),
     "gredkit.nn.models.gred": ("GRED", "count_parameters"),

@@ -1,11 +1,11 @@
 """The kernels as differentiable functions of tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from gredkit.kernels import stack, steps
 from gredkit.kernels.index import Index, Sums
@@ -93,6 +93,21 @@ def layers(
     return _Layers.apply(x, index, sets, of, torch.is_grad_enabled(), *(one for layer in weights for one in layer.all))
 
 
+def once(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """A backward pass that refuses to be differentiated: a second derivative would leave the kernels out."""
+
+    @wraps(backward)
+    def checked(ctx: Any, *into: Tensor) -> Any:
+        if torch.is_grad_enabled():  # that is what `create_graph=True` does
+            raise RuntimeError(
+                "the kernels have no second derivative: compute value and gradient within "
+                "`with gredkit.without_kernels():`, or set GREDKIT_KERNELS=0"
+            )
+        return backward(ctx, *into)
+
+    return checked
+
+
 class _SetMLP(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, index: Index, gelu: str, eps: float, keep: bool, *weights: Tensor) -> Any:
@@ -104,7 +119,7 @@ class _SetMLP(torch.autograd.Function):
         return z, at_targets[:, : a.shape[1]].contiguous()
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, into_z: Tensor, into_x: Tensor) -> Any:
         a, x, stats, u, *weights = ctx.saved_tensors
         into = _like(weights)
@@ -123,7 +138,7 @@ class _HopFilter(torch.autograd.Function):
         return steps.hop_filter(z, matrices, index)
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, into_y: Tensor) -> Any:
         z, matrices = ctx.saved_tensors
         into = steps.hop_filter_backward(z, matrices, ctx.index, into_y.contiguous())
@@ -139,7 +154,7 @@ class _HopScan(torch.autograd.Function):
         return steps.hop_scan(u, re, im, index)
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, into_s: Tensor) -> Any:
         u, re, im = ctx.saved_tensors
         into = steps.hop_scan_backward(u, re, im, ctx.index, into_s.contiguous())
@@ -154,7 +169,7 @@ class _HopMatrices(torch.autograd.Function):
         return steps.hop_matrices(width, recurrence)
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, into_matrices: Tensor) -> Any:
         recurrence = ctx.saved_tensors
         into = _like(recurrence)
@@ -172,7 +187,7 @@ class _Gate(torch.autograd.Function):
         return h
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, into_h: Tensor) -> Any:
         y, pre, *weights = ctx.saved_tensors
         into, into_h = _like(weights), into_h.contiguous()
@@ -193,7 +208,7 @@ class _Layers(torch.autograd.Function):
         return h
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, into_h: Tensor) -> Any:
         saved = ctx.saved_tensors
         weights, (x, *kept) = saved[: ctx.count], saved[ctx.count :]

@@ -42,6 +42,13 @@ def is_transformed() -> bool:
     return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
+def outlived(tensor: Tensor) -> Tensor:
+    """The tensor itself, without what `torch.func` put around it while it was at work."""
+    while (inner := torch._C._functorch.unwrap_if_dead(tensor)) is not tensor:
+        tensor = inner
+    return tensor
+
+
 def can_fuse(*tensors: Tensor) -> bool:
     """Whether kernels can be used on these tensors."""
     return has_kernels() and not torch.is_autocast_enabled("cpu") and all(map(is_plain, tensors))

@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from gredkit.errors import UserError
 from gredkit.kernels.index import Index
 from gredkit.kernels.known import trusted
+from gredkit.kernels.usable import outlived
 from gredkit.nn.incidence import Incidence, starts
 
 
@@ -130,7 +131,7 @@ class HopIndex:
     @cached_property
     def index(self) -> Index:
         """The sequences as the kernels read them; on a CPU."""
-        return Index(self.seq_start, self.seq_set, self.num_sets + 1)
+        return Index(outlived(self.seq_start), outlived(self.seq_set), self.num_sets + 1)
 
     @cached_property
     def packed(self) -> Packed:

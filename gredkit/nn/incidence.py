@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from gredkit.kernels.index import Sums
 from gredkit.kernels.known import trusted
 from gredkit.kernels.ops import set_sum
-from gredkit.kernels.usable import can_fuse, has_kernels
+from gredkit.kernels.usable import can_fuse, has_kernels, is_transformed, outlived
 
 
 def starts(sizes: Tensor) -> Tensor:
@@ -81,10 +81,13 @@ class Incidence:
     @cached_property
     def sums(self) -> Sums:
         """The same as kernels read it, checked; on a CPU."""
-        return Sums(self.start, self.columns, self.num_columns)
+        return Sums(outlived(self.start), outlived(self.columns), self.num_columns)
 
     def sum(self, x: Tensor) -> Tensor:
         """Sum the listed rows of x; nothing listed sums to zero. Shape: [columns, d] -> [rows, d]"""
+        if is_transformed():  # by operations that PyTorch differentiates and maps in every way
+            members = x.index_select(0, self.columns)
+            return x.new_zeros(self.num_rows, *x.shape[1:]).index_add(0, self.entry_row, members)
         return _Product.apply(x, self)
 
     def _product(self, x: Tensor) -> Tensor:

@@ -117,14 +117,14 @@ def through(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> Tensor:
 
     Shape: [nodes, dim] -> [nodes, dim]
     """
-    if (fused := _at_once(layers, known.LAYER, h, hops)) is not None:
+    if (fused := _at_once(list(layers), known.LAYER, h, hops)) is not None:
         return fused
     for layer in layers:
         h = layer(h, hops)
     return h
 
 
-def _at_once(layers: Sequence[nn.Module] | nn.ModuleList, part: known.Part, x: Tensor, hops: HopIndex) -> Tensor | None:
+def _at_once(layers: Sequence[nn.Module], part: known.Part, x: Tensor, hops: HopIndex) -> Tensor | None:
     """What the layers make of x by kernels, or None where those do not know them or another way is faster.
 
     Shape: x [nodes, dim], or [sets + 1, dim] if it is `BEHIND_SUMS` -> [nodes, dim]

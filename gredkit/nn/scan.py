@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gredkit.kernels.usable import is_transformed
+
 
 def linear_scan(a: Tensor, b: Tensor, reverse: bool = False) -> Tensor:
     """All states of the recurrence s_t = a_t * s_{t-1} + b_t with s_{-1} = 0.
@@ -19,9 +21,8 @@ def linear_scan(a: Tensor, b: Tensor, reverse: bool = False) -> Tensor:
     b = b.expand(torch.broadcast_shapes(a.shape, b.shape))
     if b.shape[-2] == 0:
         return b
-    if reverse:
-        return _Scan.apply(a.flip(-2), b.flip(-2)).flip(-2)
-    return _Scan.apply(a, b)
+    scan = _states if is_transformed() else _Scan.apply
+    return scan(a.flip(-2), b.flip(-2)).flip(-2) if reverse else scan(a, b)
 
 
 class _Scan(torch.autograd.Function):

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from gredkit.errors import UserError
+from gredkit.kernels.usable import is_transformed
 from gredkit.nn.incidence import Incidence
 
 # Measured by `python -m gredkit.bench segments`: a bag of rows, which never writes out the members, wins
@@ -41,7 +42,7 @@ def segment_reduce(x: Tensor, sets: Incidence, reduce: str, backend: str | None 
     if backend != "native" and backend not in backends():  # native is always there: nothing to look up
         raise UserError(f"segment backend {backend!r} is not to be had here; choose from {', '.join(backends())}")
     if reduce == "max":
-        return _Max.apply(x, sets, backend)
+        return _max_of_members(x, sets) if is_transformed() else _Max.apply(x, sets, backend)
     if backend == "scatter":
         total = torch_scatter().segment_csr(x[sets.columns], sets.start, reduce="sum")  # type: ignore[union-attr]
     else:
@@ -74,6 +75,18 @@ class _Max(torch.autograd.Function):
         (holder,) = ctx.saved_tensors
         into_x = grad.new_zeros(ctx.num_rows + 1, grad.shape[1]).scatter_add(0, holder, grad)
         return into_x[: ctx.num_rows], None, None
+
+
+def _max_of_members(x: Tensor, sets: Incidence) -> Tensor:
+    """The same by operations that PyTorch differentiates and maps in every way."""
+    members, row = x.index_select(0, sets.columns), sets.entry_row
+    known, number = members.detach(), torch.arange(len(row), device=row.device)[:, None].expand(members.shape)
+    cell = row[:, None].expand(members.shape)
+    top = known.new_zeros(sets.num_rows, x.shape[1]).scatter_reduce(0, cell, known, "amax", include_self=False)
+    holding = torch.where(known == top.index_select(0, row), number, len(row))
+    first = holding.new_zeros(sets.num_rows, x.shape[1]).scatter_reduce(0, cell, holding, "amin", include_self=False)
+    held = torch.where(number == first.index_select(0, row), members, 0)
+    return x.new_zeros(sets.num_rows, x.shape[1]).index_add(0, row, held)
 
 
 def _max_native(x: Tensor, sets: Incidence) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,102 @@
+"""Whatever is done to a part of a layer, kernels make no difference: same value and gradients, or same error."""
+
+from copy import deepcopy
+from functools import partial
+
+import pytest
+import torch
+from part_changes import changes_of, place_of
+from torch import nn
+from torch_geometric.data import Batch
+
+from gredkit import GREDLayer, HopIndex, add_hops
+from gredkit.bench import graphs
+from gredkit.kernels.usable import without_kernels
+from gredkit.nn.encoders.attention import Attention
+from gredkit.nn.encoders.lru import LRU
+from gredkit.nn.layer import through
+from gredkit.registry import AGGREGATORS, ENCODERS
+
+DIM = 6
+TOLERANCE = 2e-4
+LAYERS = {
+    **{f"{name}, sum": {"encoder": name} for name in ENCODERS},
+    **{f"lru, {name}": {"aggregator": name} for name in AGGREGATORS if name != "sum"},
+    **{f"lru by {mode}": {"encoder": partial(LRU, mode=mode, state_dim=5)} for mode in ("kernel", "scan", "loop")},
+    "lru by sets": {"encoder": partial(LRU, state_dim=1), "empty_hops": "zero"},
+    "attention in order": {"encoder": partial(Attention, order=True)},
+    "half gate": {"glu": "half", "gelu": "tanh", "expand": 2},
+}
+HOPS = HopIndex.of(Batch.from_data_list([add_hops(graph, 5) for graph in graphs.molecules(9, 2)]))
+INTO = torch.randn(HOPS.num_nodes, DIM, generator=torch.Generator().manual_seed(1))
+
+
+def built(settings):
+    """Two layers with weights that are neither zero nor one."""
+    torch.manual_seed(0)
+    layers = nn.ModuleList(GREDLayer(DIM, **settings) for _ in range(2))
+    with torch.no_grad():
+        for parameter in layers.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)
+    return layers
+
+
+def outcome(layers, path, change, number):
+    """Value and gradients behind a changed layer, alone or one of two, in training or not; or the error's type."""
+    layers = deepcopy(layers if number % 3 else layers[:1])
+    layers.train(number % 2 == 0)
+    torch.manual_seed(3)
+    try:
+        change(place_of(layers, f"{number % 3 // 2}{path}"))
+    except Exception:  # it cannot be done to this part
+        return None
+    h = torch.randn(HOPS.num_nodes, DIM, generator=torch.Generator().manual_seed(2), requires_grad=True)
+    try:
+        out = through(layers, h, HOPS)
+        inputs = {"h": h, **{name: p for name, p in layers.named_parameters() if p.requires_grad}}
+        gradients = torch.autograd.grad((INTO * out).sum(), list(inputs.values()), allow_unused=True)
+    except Exception as error:
+        return type(error)
+    return {"": out.detach(), **dict(zip(inputs, gradients, strict=True))}
+
+
+def is_same(ours, theirs):
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return ours == theirs
+    return ours.keys() == theirs.keys() and all(is_near(ours[name], theirs[name]) for name in ours)
+
+
+def is_near(ours, theirs):
+    if ours is None or theirs is None:
+        return ours is theirs
+    scale = max(theirs.abs().max().item(), 0.1) if theirs.numel() else 1.0
+    same = ours.dtype == theirs.dtype and ours.shape == theirs.shape
+    return same and torch.allclose(ours.detach(), theirs.detach(), rtol=0, atol=TOLERANCE * scale, equal_nan=True)
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch warns of some of these
+@pytest.mark.parametrize("name", LAYERS)
+def test_every_change_of_every_part(name, count, request):
+    layers, every = built(LAYERS[name]), 1 if request.config.getoption("--long") else 7
+    found = []
+    for path, module in layers[0].named_modules():
+        path = f".{path}" if path else ""
+        for what, change in changes_of(module, DIM).items():
+            found.append((path, what, change))
+    tried, errors, wrong = 0, 0, []
+    for number, (path, what, change) in enumerate(found):
+        if number % every:
+            continue
+        number //= every
+        if what.startswith("p = 0.0"):
+            number |= 1
+        ours = outcome(layers, path, change, number)
+        with without_kernels():
+            theirs = outcome(layers, path, change, number)
+        if ours is not None or theirs is not None:
+            tried, errors = tried + 1, errors + isinstance(theirs, type)
+            if not is_same(ours, theirs):
+                wrong.append(f"{path} {what} ({number}): {ours} and {theirs}")
+    count("changes of a part of a layer", tried)
+    count("of these, changes that are an error with and without kernels", errors)
+    assert not wrong, "\n".join(wrong)
