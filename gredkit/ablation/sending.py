@@ -123,10 +123,6 @@ def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:
 def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
     """The state is told last: who reads it finds the rest there."""
     trial = folder.trial()
-    known = {one.run: one for one in tracker.runs_of(trial.id)}
-    for other, one in known.items():
-        if other != run and run in known and one.started == known[run].started:
-            tracker.discard(other)  # made twice, since MLflow's answer was lost
     tracker.client.set_tag(run, "message", portable(event["message"])[:LONGEST])
     if trained := curve(folder.events()[0]):
         tracker.client.set_tag(run, "curve", trained)
