@@ -58,3 +58,8 @@ class GELU(nn.GELU):
 def gelu_mlp(inputs: int, hidden: int, outputs: int, gelu: str | None) -> nn.Sequential:
     """Dense(gelu(Dense(x)))."""
     return nn.Sequential(Dense(inputs, hidden), GELU(gelu), Dense(hidden, outputs))
+
+
+def dtype_of(module: nn.Module) -> torch.dtype:
+    """Of the numbers that it takes, whatever stands in its place."""
+    return next((parameter.dtype for parameter in module.parameters()), torch.get_default_dtype())

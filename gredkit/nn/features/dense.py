@@ -3,7 +3,7 @@ from torch import Tensor
 from gredkit import ranges
 from gredkit.data.task import Columns
 from gredkit.errors import UserError
-from gredkit.nn.dense import gelu_mlp
+from gredkit.nn.dense import dtype_of, gelu_mlp
 from gredkit.nn.features.base import FeatureEncoder
 from gredkit.registry import FEATURES
 
@@ -27,4 +27,4 @@ class DenseFeatures(FeatureEncoder):
         self.mlp = gelu_mlp(columns, dim, dim, gelu)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.mlp(x.reshape(len(x), self.columns).to(next(self.mlp.parameters()).dtype))
+        return self.mlp(x.reshape(len(x), self.columns).to(dtype_of(self.mlp)))

@@ -3,7 +3,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gredkit import ranges
-from gredkit.nn.dense import gelu_mlp
+from gredkit.nn.dense import dtype_of, gelu_mlp
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.nn.positional.graph import adjacency_matrix
 from gredkit.nn.positional.laplacian import eigenvectors
@@ -38,7 +38,7 @@ class LapPE(PositionalEncoding):
         return torch.from_numpy(eigenvectors(adjacency_matrix(data), self.k)).float()
 
     def encode(self, values: Tensor, batch: Data) -> Tensor:
-        values = values.to(next(self.mlp.parameters()).dtype)
+        values = values.to(dtype_of(self.mlp))
         return self.mlp(random_signs(values, batch) if self.training else values)
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gredkit import ranges
-from gredkit.nn.dense import gelu_mlp
+from gredkit.nn.dense import dtype_of, gelu_mlp
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.nn.positional.graph import adjacency_matrix, normalised
 from gredkit.registry import POSITIONAL
@@ -41,7 +41,7 @@ class RWSE(PositionalEncoding):
         return torch.from_numpy(return_probabilities(adjacency_matrix(data), self.steps)).float()
 
     def encode(self, values: Tensor, batch: Data) -> Tensor:
-        return self.mlp(values.to(next(self.mlp.parameters()).dtype))
+        return self.mlp(values.to(dtype_of(self.mlp)))
 
 
 def return_probabilities(A: csr_array, steps: int, cells: int = CELLS) -> np.ndarray:
