@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gredkit.ablation.trial import Trial, about_data, describe
 from gredkit.data.diameter import diameter
-from gredkit.data.hops import DATASET, add_hops
+from gredkit.data.hops import add_hops
 from gredkit.data.task import SPLITS, Task
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.training.fit import Diverged, EpochReport, fit
@@ -22,8 +22,9 @@ def seconds(trial: Trial) -> float | None:
     task = Task(trial.dataset, about.spec, graphs, all_of_them, about.objective)
     model = described.composition.build(about.spec)
     positional: PositionalEncoding = model.positional  # type: ignore[assignment]
-    asked = described.settings.K
-    K = max(map(diameter, graphs)) if asked == DATASET else asked  # of these graphs: enough to tell the time
+    K = described.settings.K
+    if K == "dataset":
+        K = max(map(diameter, graphs))  # of these graphs: enough to tell the time
     prepared = [add_hops(graph, K) for graph in graphs]
     if positional.key:
         prepared = [positional.add_to(graph) for graph in prepared]

@@ -108,7 +108,8 @@ def test_steps_by_hand_on_other_graphs(kind, act, expand):
     model = build(config, weights, "loop").double()
     parameters = load(model, config, weights)
     no_decay = ("bias", "scale", "embedding", "nu_log", "theta_log", "gamma_log", "B_re", "B_im")
-    data, moments, losses = graphs(file), dict.fromkeys(parameters, (0.0, 0.0)), []
+    data, zero, losses = graphs(file), torch.zeros(()).double(), []
+    moments = dict.fromkeys(parameters, (zero, zero))
     ends = np.cumsum(file["num_nodes"])
     for step, rate in enumerate(file["learning_rate"], 1):
         chosen = [(2 * step - 2) % 3, (2 * step - 1) % 3]
