@@ -9,7 +9,7 @@ from gredkit import gin_files
 from gredkit.ablation import server
 from gredkit.addresses import check_answers
 from gredkit.cli import Parser, add_options, console, prepare_process
-from gredkit.errors import command
+from gredkit.errors import UserError, command
 from gredkit.private import shown
 from gredkit.ranges import whole
 from gredkit.store import tracking_uri
@@ -32,6 +32,9 @@ def main() -> None:
     whole("--jobs", arguments.jobs, 1, 10_000)
     outlive_the_terminal()
     prepare_process(arguments)
+    for option, folder in (("--work", arguments.work), ("--reports", arguments.reports)):
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"{option} {folder} is a file: name a folder")
     gin_files.texts(arguments.gin)
     if not arguments.dry_run:
         check_answers(tracking_uri(arguments.tracking_uri))

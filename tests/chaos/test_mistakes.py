@@ -84,8 +84,10 @@ def test_a_cluster_that_refuses_ends_the_run(tmp_path, monkeypatch, count):
     study = TinyStudy(tmp_path / "study", FILES["tiny.gin"])
     result = study.run("--launcher", "slurm")
     assert result.returncode == 1, result.stderr
-    (line,) = result.stderr.strip().splitlines()
-    assert line.startswith("error: the cluster takes no job")
+    assert result.stderr.splitlines() == [
+        "invalid account",  # sbatch's own words
+        "error: the cluster takes no job (invalid account): correct launchers.slurm.…",
+    ]
     assert "RUNNING" not in study.statuses()
 
 
