@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from commands import Command, run
-from mistakes import FILES, Mistake, mistakes, write_files
 from studies import TinyStudy
+from user_mistakes import FILES, Mistake, mistakes, write_files
 
 ALL = list(mistakes())
 SURPRISE = """
