@@ -67,7 +67,7 @@ def test_a_store_that_does_not_answer_is_named_without_them(tmp_path, monkeypatc
     }
     for command in commands.values():
         out, err = command.communicate(timeout=120)
-        assert command.returncode == 2, err
+        assert command.returncode in (1, 2), err  # a server that is away, an address that is wrong
         assert not holds_secret(out + err), err
         assert len(err.splitlines()) == 1
     assert files_with_secret(tmp_path) == []
