@@ -9,7 +9,11 @@ import time
 import urllib.request
 from pathlib import Path
 
-QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
+QUIET = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # eight processes that no run needs
+}
 
 
 def free_port() -> int:
