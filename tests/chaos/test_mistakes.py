@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from chaos.mistakes import FILES, Mistake, mistakes, write_files
 from commands import Command, run
 from studies import TinyStudy
 from user_mistakes import FILES, Mistake, mistakes, write_files
