@@ -1,7 +1,6 @@
 """What MLflow holds of a study, read: its invocations, their plans, and the runs of its trials."""
 
 import gc
-import json
 import os
 import socket
 import tempfile
@@ -14,6 +13,8 @@ from typing import Any
 
 import psutil
 
+from gredkit.ablation.sealed import Damaged
+from gredkit.ablation.stored import plan_of
 from gredkit.errors import UserError
 from gredkit.names import nearest
 from gredkit.private import shown
@@ -86,7 +87,7 @@ class StudyRuns:
         """The runs of this study's trials by their ids; of several of one trial the finished one, else the latest."""
         known: dict[str, Known] = {}
         for run in self.search("tags.kind = 'trial'"):
-            id, one = run.data.tags["trial_id"], Known.of(run)
+            id, one = run.data.tags.get("trial_id", ""), Known.of(run)
             if id not in known or (one.state == "finished" and known[id].state != "finished"):
                 known[id] = one
         return known
@@ -121,14 +122,18 @@ class StudyRuns:
         rows: dict[str, dict[str, Any]] = {}
         there = {file.path for file in self.client.list_artifacts(invocation)}
         for name in (PLAN, TUNING):
-            for row in json.loads(self.text(invocation, name))["trials"] if name in there else ():
-                rows.setdefault(row["id"], row)
+            try:
+                for row in plan_of(self.text(invocation, name)) if name in there else ():
+                    rows.setdefault(row["id"], row)
+            except Damaged:
+                said = f"{name} of the study {self.study!r} in {shown(self.uri)} is damaged"
+                raise UserError(f"{said}: run the study's command once more, which plans it anew") from None
         return list(rows.values())
 
     def text(self, run: str, path: str) -> str:
-        """An artifact of a run."""
+        """An artifact of a run; what is no UTF-8 in it is replaced."""
         with tempfile.TemporaryDirectory() as folder:
-            return Path(self.client.download_artifacts(run, path, folder)).read_text(encoding="utf-8")
+            return Path(self.client.download_artifacts(run, path, folder)).read_text(encoding="utf-8", errors="replace")
 
     def dead(self) -> list[str]:
         """The runs that a crash left `RUNNING`; those of a living invocation are not among them."""
@@ -173,10 +178,10 @@ def this_machine() -> dict[str, str]:
 
 def _is_alive(tags: Mapping[str, str]) -> bool:
     """Whether the process of an invocation still runs: asked of this machine, believed of another."""
-    if any(tags.get(name, value) != value for name, value in this_machine().items()):
-        return time.time() - float(tags.get("heartbeat", 0)) < SILENT
     try:
+        if any(tags.get(name, value) != value for name, value in this_machine().items()):
+            return time.time() - float(tags.get("heartbeat", 0)) < SILENT
         process = psutil.Process(int(tags["pid"]))
         return abs(process.create_time() - float(tags["started"])) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
-    except (psutil.Error, KeyError):
+    except (psutil.Error, KeyError, ValueError, OverflowError):  # a tag that is no number is nobody's sign of life
         return False

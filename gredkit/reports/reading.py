@@ -1,13 +1,14 @@
 """Reads a study from MLflow, and only from there."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from gredkit.ablation.runs import Known, StudyRuns
+from gredkit.ablation.sealed import Damaged
+from gredkit.ablation.stored import curve_of, eigenvalues_of, hop_weights_of
 from gredkit.errors import UserError
 from gredkit.private import shown
 from gredkit.reports.figures.spectra import HAVE_EIGENVALUES, HAVE_HOP_WEIGHTS, wanted
@@ -106,14 +107,21 @@ def _curves(runs: StudyRuns, results: pd.DataFrame, trained: Mapping[str, Known]
         known = trained.get(trial[0])
         if known is None or HISTORY["validation"] not in known.metrics:
             continue
-        told = known.tags.get("curve")
-        curve = json.loads(told) if told and state != "running" else _history(runs, known.run)
+        curve = _curve(known.tags.get("curve", "")) if state != "running" else None
+        curve = curve or _history(runs, known.run)
         length = min(map(len, curve.values()))  # a history may be read while it grows
         for name, value in zip(IDENTITY, trial, strict=True):
             columns[name] += [value] * length
         for name, values in curve.items():
             columns[name] += values[:length]
     return pd.DataFrame(columns)
+
+
+def _curve(told: str) -> dict[str, list[float]] | None:
+    try:
+        return curve_of(told) if told else None
+    except Damaged:
+        return None
 
 
 def _history(runs: StudyRuns, run: str) -> dict[str, list[float]]:
@@ -123,23 +131,25 @@ def _history(runs: StudyRuns, run: str) -> dict[str, list[float]]:
 
 
 def _eigenvalues(runs: StudyRuns, results: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    for *layer, values in _layers(runs, results, "eigenvalues.json"):
-        for parts in zip(values["real"], values["imag"], strict=True):
+    for *layer, values in _layers(runs, results, "eigenvalues.json", eigenvalues_of):
+        for parts in values:
             yield *layer, *parts
 
 
 def _hop_weights(runs: StudyRuns, results: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    for *layer, values in _layers(runs, results, "hop_weights.json"):
+    for *layer, values in _layers(runs, results, "hop_weights.json", hop_weights_of):
         for hop, weight in enumerate(values):
             yield *layer, hop, weight
 
 
-def _layers(runs: StudyRuns, results: pd.DataFrame, file: str) -> Iterator[tuple[Any, ...]]:
+def _layers(
+    runs: StudyRuns, results: pd.DataFrame, file: str, read: Callable[[str], dict[str, list[Any]]]
+) -> Iterator[tuple[Any, ...]]:
     """Trial, layer, moment and what a file has of them, if it can be read: a figure of fewer seeds says of how many."""
     for *trial, run in _rows(results, *IDENTITY, "run"):
         try:
-            moments = json.loads(runs.text(run, file))
-        except StoreError:
+            moments = read(runs.text(run, file))
+        except (StoreError, Damaged):
             continue
         for moment, layers in moments.items():
             for layer, values in enumerate(layers):
