@@ -77,7 +77,7 @@ PLAN, SMOKE, SINGLE, PAPER = commands(STUDIES)
 @pytest.mark.parametrize(
     ("command", "more", "said"),
     [
-        (PLAN, (*TINY, "--set", "K_VALUES=(1, 2)"), "6 trials, about"),
+        (PLAN, (*TINY, "--set", "K_VALUES=(1, 2)"), "10 trials, about"),
         (SINGLE, ("--set", "EPOCHS=1", "--set", "DIM=8"), "over 3 seeds."),
         (
             PAPER,

@@ -109,9 +109,12 @@ MISTAKES = {
     "no edge_attr": (pair(edge_attr=None), "graph 1 has no edge_attr: the model reads 1 columns there (x_length)"),
     "not finite": (
         pair(edge_attr=[[1.0], [float("nan")]]),
-        "column 0 (x_length) of edge_attr of graph 1 has a number that is not finite",
+        "edge_attr of graph 1 has a number that is not finite",
     ),
-    "node that is not there": (pair(edge_index=[[0, 5], [1, 0]]), "graph 1: edge_index names node 5"),
+    "node that is not there": (
+        pair(edge_index=[[0, 5], [1, 0]]),
+        "edge_index of graph 1 names a node that is not there",
+    ),
     "no nodes": (pair(x=torch.empty(0, 1).long(), edge_index=torch.empty(2, 0).long()), "graph 1 has no nodes"),
     "no graph": ([1, 2], "graph 1 is list: give torch_geometric Data"),
 }

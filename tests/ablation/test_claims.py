@@ -86,13 +86,15 @@ def test_what_a_killed_invocation_had_claimed_another_takes_over(tmp_path):
         one.wait_for_epochs(first, 3)
         second = two.start(*longer)
         two.wait_for_epochs(second, 3)
-        assert len(trained(two)) == 2  # each has another trial
+        assert set(trained(two).values()) == {1}  # each has others
         os.kill(first.pid, signal.SIGKILL)
         first.communicate()
         _, err = second.communicate(timeout=300)
         assert second.returncode == 0, err
         assert {known.state for known in two.trials().values()} == {"finished"}
-        assert sorted(trained(two).values()) == [1, 1, 1, 2]  # the one that was killed was begun again
+        begun = trained(two)
+        assert len(begun) == TRIALS
+        assert sum(begun.values()) <= TRIALS + 1  # only what was killed was begun again
         result = one.run(*longer)
         assert result.returncode == 0, result.stderr
         assert (
