@@ -57,6 +57,9 @@ class Recurrent(SequenceEncoder):
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
         rows, batch_sizes, place = hops.packed
+        # PyTorch's LSTM does not look at the width of packed sequences, and reads and writes foreign memory.
+        if isinstance(self.rnn, nn.LSTM) and z.shape[-1] != self.rnn.input_size:
+            raise RuntimeError(f"this LSTM takes rows of {self.rnn.input_size} numbers, not of {z.shape[-1]}")
         _, state = self.rnn(PackedSequence(rows.sum(z), batch_sizes))
         last = state[0] if isinstance(state, tuple) else state  # an LSTM's cell state is not read
         return self.out(last[-1][place])

@@ -277,3 +277,13 @@ def test_the_weight_of_a_hop_is_the_size_of_its_jacobian(name: str) -> None:
 def test_what_depends_on_what_is_read_has_no_weights() -> None:
     assert {name for name in ENCODERS if build(name).hop_weights(1) is not None} == {"lru", "weighted_sum"}
     assert {name for name in ENCODERS if build(name).eigenvalues() is not None} == {"lru"}
+
+
+@with_and_without_empty_hops
+@pytest.mark.parametrize("name", ["rnn", "lstm", "gru"])
+@pytest.mark.parametrize("width", [DIM - 1, 512])
+def test_rows_of_another_width_are_refused(name: str, width: int, empty: bool) -> None:
+    """PyTorch's own LSTM would read and write foreign memory."""
+    hops = index(empty, *small_graphs(3))
+    with pytest.raises(RuntimeError, match=rf"\b{DIM}\b.*\b{width}\b"):
+        ENCODERS[name](DIM)(torch.randn(hops.num_sets + 1, width), hops)
