@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gredkit.data.sound import check_edges_of, check_tensors
+from gredkit.data.sound import check_graph
 from gredkit.data.task import Columns
 from gredkit.errors import UserError
 
@@ -69,12 +69,7 @@ class Expected:
 
 def fitted(graph: Data, which: str, nodes: Expected, edges: Expected | None) -> Data:
     """A copy of a graph without its targets that carries what is expected, checked; `which` names it in sentences."""
-    if not isinstance(graph, Data):
-        raise UserError(f"{which} is {type(graph).__name__}: give torch_geometric Data")
-    check_tensors(graph, which)
-    if not graph.num_nodes:
-        raise UserError(f"{which} has no nodes: leave it out")
-    check_edges_of(graph, which)
+    check_graph(graph, which)
     made = copy(graph)
     made.y = None
     if made.edge_index is None:

@@ -26,17 +26,22 @@ def check_task(task: Any, origin: str) -> Task:
             raise UserError(f"the {split} split of {origin} names a graph beyond its {len(task.graphs)}: correct it")
     for i, graph in enumerate(task.graphs):
         which = f"graph {i} of {origin}"
-        if not isinstance(graph, Data):
-            raise UserError(f"{which} is {type(graph).__name__}: give torch_geometric Data")
-        check_tensors(graph, which)
-        if not graph.num_nodes:
-            raise UserError(f"{which} has no nodes: leave it out")
-        check_edges_of(graph, which)
+        check_graph(graph, which)
         _check_columns(graph.x, task.spec.nodes, graph.num_nodes, f"x of {which}")
         if task.spec.edges is not None:
             _check_columns(graph.edge_attr, task.spec.edges, graph.num_edges, f"edge_attr of {which}")
         _check_target(graph.y, task, graph.num_nodes, f"y of {which}")
     return task
+
+
+def check_graph(graph: Any, which: str) -> None:
+    """Whether it is one, with nodes, edges between them, and numbers."""
+    if not isinstance(graph, Data):
+        raise UserError(f"{which} is {type(graph).__name__}: give torch_geometric Data")
+    check_tensors(graph, which)
+    if not graph.num_nodes:
+        raise UserError(f"{which} has no nodes: leave it out")
+    check_edges_of(graph, which)
 
 
 def check_tensors(graph: Data, which: str) -> None:
