@@ -1,6 +1,6 @@
 """Is gredkit the published model? Compare it with numbers of the published implementation.
 
-    python tests/golden/compare.py FILE.npz …
+    python tests/golden/compare.py FILE.npz …   (or folders, with all files in them)
 
 A file with gradients has the outputs of one pass: the model that it describes is built with its weights, and
 outputs and gradients are compared; none may be off by more than 1e-4 of the largest absolute value of its array.
@@ -125,7 +125,7 @@ def _task(config: dict, file: Mapping[str, np.ndarray]) -> Task:
     return Task(kind, GraphSpec((1,), config["dim_o"]), data, splits, objective(OBJECTIVES[kind]))
 
 
-def report_vectors(path: str, differences: dict[str, Difference]) -> bool:
+def report_vectors(path: Path, differences: dict[str, Difference]) -> bool:
     """Say what was found of one pass; returns whether it is the published function."""
     out = differences.pop("out")
     name, grad = max(differences.items(), key=lambda item: item[1].relative)
@@ -137,7 +137,7 @@ def report_vectors(path: str, differences: dict[str, Difference]) -> bool:
     return good
 
 
-def report_training(path: str, losses: list[Difference], weights: dict[str, Difference]) -> bool:
+def report_training(path: Path, losses: list[Difference], weights: dict[str, Difference]) -> bool:
     """Say what was found of a training; returns whether it is the published one."""
     worst = max(loss.relative for loss in losses)
     name, weight = max(weights.items(), key=lambda item: item[1].relative)
@@ -148,13 +148,18 @@ def report_training(path: str, losses: list[Difference], weights: dict[str, Diff
     return good
 
 
+def _files(given: Path) -> list[Path]:
+    """The file, or all files in the folder."""
+    return sorted(given.rglob("*.npz")) if given.is_dir() else [given]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", metavar="FILE.npz")
+    parser.add_argument("files", nargs="+", metavar="FILE.npz", type=Path)
     parser.add_argument("--mode", default="auto", choices=MODES, help="how the LRU computes")
     arguments = parser.parse_args()
     good = []
-    for path in arguments.files:
+    for path in [file for given in arguments.files for file in _files(given)]:
         with np.load(path) as loaded:
             file = dict(loaded)
         if "loss" in file:
