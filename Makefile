@@ -14,7 +14,7 @@ chaos: setup  ## the long form of tests/chaos: kills, damaged files, mistakes, f
 	$(BIN)/python -m pytest -n auto --dist worksteal tests/chaos --long
 
 sanitize: setup  ## the tests of the kernels with AddressSanitizer and UBSan
-	$(BIN)/python tests/kernels/sanitize.py
+	$(BIN)/python tests/nn/kernels/sanitize.py
 
 setup: .venv/.ready  ## create .venv and install gredkit with what its tests need
 

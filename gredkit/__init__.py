@@ -7,14 +7,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gredkit.data.hops import HopData, add_hops, add_hops_to_all
+    from gredkit.data.hops.index import HopData, add_hops, add_hops_to_all
     from gredkit.data.task import GraphSpec
-    from gredkit.kernels.usable import without_kernels
+    from gredkit.inference.saved import load
     from gredkit.nn.hop_index import HopIndex
+    from gredkit.nn.kernels.usable import without_kernels
     from gredkit.nn.layer import GREDLayer
     from gredkit.nn.models.gred import GRED, count_parameters
     from gredkit.nn.scan import linear_scan
-    from gredkit.saved import load
 
 __all__ = [
     "GRED",
@@ -33,14 +33,14 @@ __version__ = "0.1.0"
 
 # Each is imported when it is first asked for: PyTorch Geometric takes seconds, and a report does without it.
 _HOMES = {
-    "gredkit.data.hops": ("HopData", "add_hops", "add_hops_to_all"),
+    "gredkit.data.hops.index": ("HopData", "add_hops", "add_hops_to_all"),
     "gredkit.data.task": ("GraphSpec",),
-    "gredkit.kernels.usable": ("without_kernels",),
+    "gredkit.nn.kernels.usable": ("without_kernels",),
     "gredkit.nn.hop_index": ("HopIndex",),
     "gredkit.nn.layer": ("GREDLayer",),
     "gredkit.nn.models.gred": ("GRED", "count_parameters"),
     "gredkit.nn.scan": ("linear_scan",),
-    "gredkit.saved": ("load",),
+    "gredkit.inference.saved": ("load",),
 }
 
 if sys.argv[:1] == ["-m"] and sys.path[:1] == [os.getcwd()] != [os.path.dirname(__path__[0])]:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from gredkit import gin_files
+from gredkit.config import gin_files
 from gredkit.errors import UserError
 from gredkit.imports import check_name, import_own
 from gredkit.names import nearest
@@ -69,6 +69,6 @@ def apply_options(arguments: argparse.Namespace) -> None:
     """For a command about one trial: read all that was given."""
     prepare_process(arguments)
     gin_files.texts(arguments.gin)
-    from gredkit.ablation.source import Source  # which needs PyTorch: `--help` does not
+    from gredkit.config.source import Source  # which needs PyTorch: `--help` does not
 
     Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules)).load()

@@ -31,7 +31,7 @@ def main() -> None:
     if unknown := [kind for kind in arguments.kinds if kind not in known]:
         raise UserError(f"there is no kind {unknown[0]!r}: {nearest(unknown[0], known)}")
     import_all(arguments.modules)
-    from gredkit.config import CONFIGURABLES  # which needs PyTorch
+    from gredkit.config.bindings import CONFIGURABLES  # which needs PyTorch
 
     kinds: dict[str, Mapping[str, Component]] = {**REGISTRIES, "settings": CONFIGURABLES}
     for kind in arguments.kinds or kinds:

@@ -8,7 +8,7 @@ import textwrap
 import traceback
 from collections.abc import Callable
 
-from gredkit.private import portable, shown
+from gredkit.system.private import portable, shown
 
 
 class UserError(ValueError):

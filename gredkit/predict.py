@@ -11,15 +11,15 @@ from gredkit.cli import Parser, add_import, import_all
 from gredkit.errors import UserError, command
 from gredkit.ranges import said, whole
 from gredkit.registry import DATASETS
-from gredkit.store import existing_store, tracking_uri
-from gredkit.writing import CannotWrite, writing
+from gredkit.system.writing import CannotWrite, writing
+from gredkit.tracking.store import existing_store, tracking_uri
 
 if TYPE_CHECKING:  # what takes long to import is imported when all options are read
     import pandas as pd
 
-    from gredkit.about import SavedModel
+    from gredkit.data.own.unlabelled import NewGraphs
     from gredkit.data.task import Task
-    from gredkit.data.unlabelled import NewGraphs
+    from gredkit.inference.about import SavedModel
 
 FORMATS = (".csv", ".parquet")
 SPLITS = ("train", "validation", "test")
@@ -40,7 +40,7 @@ def main() -> None:
     elif not arguments.model or not Path(arguments.model).is_dir():
         raise UserError(f"there is no folder {arguments.model!r} with a stored model: correct --model")
     import_all(arguments.modules)
-    from gredkit.saved import load, load_folder
+    from gredkit.inference.saved import load, load_folder
 
     trained = load_folder(arguments.model) if arguments.run is None else load(arguments.run, arguments.tracking_uri)
     about = trained.about
@@ -84,8 +84,8 @@ def _arguments() -> argparse.Namespace:
 def _read(arguments: argparse.Namespace, about: SavedModel) -> NewGraphs:
     """The graphs that --data names, if it is no dataset."""
     from gredkit.data.datasets.python_dataset import graphs_of
-    from gredkit.data.tables import Problems
-    from gredkit.data.unlabelled import NewGraphs, from_folder, from_smiles
+    from gredkit.data.own.tables import Problems
+    from gredkit.data.own.unlabelled import NewGraphs, from_folder, from_smiles
 
     path = Path(arguments.data).expanduser()
     problems = Problems(arguments.on_error, skipped_by="--on-error skip")
@@ -106,8 +106,8 @@ def _dataset(name: str, about: SavedModel) -> Task:
 
     A stored model neither names a function to call nor a folder whose files, which may be pickles, PyG would open.
     """
+    from gredkit.config.mistakes import check_settings
     from gredkit.data.datasets.python_dataset import python_dataset
-    from gredkit.mistakes import check_settings
 
     settings = {key: v for key, v in about.dataset_settings.items() if key != FOLDER} if name == about.dataset else {}
     if DATASETS[name] is python_dataset:
@@ -121,7 +121,7 @@ def _dataset(name: str, about: SavedModel) -> Task:
 
 
 def _part(task: Task, split: str | None) -> NewGraphs:
-    from gredkit.data.unlabelled import NewGraphs
+    from gredkit.data.own.unlabelled import NewGraphs
 
     numbers = task.splits[split] if split else range(len(task.graphs))
     return NewGraphs([task.graphs[i] for i in numbers], list(numbers))

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from gredkit import paths
 from gredkit.cli import Parser, add_import, console, import_all
 from gredkit.errors import command
 
@@ -11,14 +12,14 @@ def main() -> None:
     add = parser.add_argument
     add("--study", required=True, metavar="NAME", help="the name of an experiment in MLflow")
     add("--tracking-uri", metavar="URI", help="of MLflow; $MLFLOW_TRACKING_URI or mlflow.db here by default")
-    add("--reports", type=Path, default=Path("reports"), metavar="FOLDER", help="for the reports")
+    add("--reports", type=Path, default=paths.REPORTS, metavar="FOLDER", help="for the reports")
     add_import(parser)
     arguments = parser.parse_args()
     import_all(arguments.modules)
-    from gredkit.ablation.runs import StudyRuns  # what takes long to import is imported when all options are read
     from gredkit.reports.reading import read_study
     from gredkit.reports.terminal import show
     from gredkit.reports.write import write_report
+    from gredkit.tracking.runs import StudyRuns  # what takes long to import is imported when all options are read
 
     study = read_study(StudyRuns.existing(arguments.study, arguments.tracking_uri))
     written = write_report(study, arguments.reports / study.name)

@@ -5,15 +5,16 @@ import shlex
 import sys
 from pathlib import Path
 
-from gredkit import gin_files
-from gredkit.ablation import server
-from gredkit.addresses import check_answers
+from gredkit import paths
+from gredkit.ablation.launchers.forking import server
 from gredkit.cli import Parser, add_options, console, prepare_process
+from gredkit.config import gin_files
 from gredkit.errors import UserError, command
-from gredkit.private import shown
 from gredkit.ranges import whole
-from gredkit.store import tracking_uri
-from gredkit.streams import outlive_the_terminal
+from gredkit.system.private import shown
+from gredkit.system.streams import outlive_the_terminal
+from gredkit.tracking.addresses import check_answers
+from gredkit.tracking.store import tracking_uri
 
 
 def main() -> None:
@@ -24,8 +25,8 @@ def main() -> None:
     add("--jobs", type=int, default=1, metavar="N", help="trials that run side by side, the threads divided")
     add("--retry", action="store_true", help="train failed and diverged trials again")
     add("--tracking-uri", metavar="URI", help="of MLflow; $MLFLOW_TRACKING_URI or mlflow.db here by default")
-    add("--work", type=Path, default=Path(".gredkit"), metavar="FOLDER", help="for what is not finished")
-    add("--reports", type=Path, default=Path("reports"), metavar="FOLDER", help="for the reports")
+    add("--work", type=Path, default=paths.WORK, metavar="FOLDER", help="for what is not finished")
+    add("--reports", type=Path, default=paths.REPORTS, metavar="FOLDER", help="for the reports")
     add("--no-report", action="store_true", help="train and track only; python -m gredkit.report writes it later")
     add("--launcher", default="local", metavar="NAME", help="see python -m gredkit.components launchers")
     arguments = parser.parse_args()
@@ -41,7 +42,7 @@ def main() -> None:
     if arguments.launcher == "local" and not arguments.dry_run:
         server.start()  # it imports PyTorch while this process does
         atexit.register(server.stop)
-    from gredkit.ablation.source import Source  # what needs PyTorch is imported when all options are read
+    from gredkit.config.source import Source  # what needs PyTorch is imported when all options are read
 
     source = Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules))
     if arguments.dry_run:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from gredkit.reports.layout import grid
 from gredkit.reports.numbers import decimals, mean_and_spread, several
+from gredkit.reports.page.layout import grid
 from gredkit.reports.statistics import comparisons, final
 from gredkit.reports.summary import sentences
 from gredkit.reports.tables import summary

@@ -1,7 +1,7 @@
 import pytest
-from commands import fails_with_a_sentence, run
+from helpers.commands import fails_with_a_sentence, run
 
-from gredkit.config import CONFIGURABLES
+from gredkit.config.bindings import CONFIGURABLES
 from gredkit.registry import REGISTRIES, hyperparameters
 
 KINDS = {**REGISTRIES, "settings": CONFIGURABLES}

@@ -1,7 +1,7 @@
 """What is imported when: PyTorch takes seconds, and not every command needs it."""
 
 import pytest
-from commands import run
+from helpers.commands import run
 
 import gredkit
 
@@ -17,7 +17,7 @@ HEAVY = ("torch", "torch_geometric", "mlflow", "matplotlib")
         "import gredkit.components",
         "import gredkit.data.__main__",
         "import gredkit.bench.__main__",
-        "import gredkit.ablation.server",
+        "import gredkit.ablation.launchers.forking.server",
         "import runpy; sys.argv = ['run', '--help']; runpy.run_module('gredkit.run', run_name='__main__')",
     ],
 )

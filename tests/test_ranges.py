@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gredkit import GraphSpec, GREDLayer, ranges
-from gredkit.config import CONFIGURABLES
-from gredkit.data.hops import check_K
+from gredkit.config.bindings import CONFIGURABLES
+from gredkit.data.hops.index import check_K
 from gredkit.errors import UserError
 from gredkit.registry import REGISTRIES
 

@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import ROOT, run
-from raw_files import write_zinc
+from helpers.commands import ROOT, run
+from helpers.raw_files import write_zinc
 
-from gredkit.store import open_command
+from gredkit.tracking.store import open_command
 
 README = (ROOT / "README.md").read_text()
 TINY = (

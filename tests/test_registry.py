@@ -1,5 +1,5 @@
 import pytest
-from commands import fails_with_a_sentence, run
+from helpers.commands import fails_with_a_sentence, run
 
 from gredkit.errors import UserError
 from gredkit.registry import ENCODERS, REGISTRIES, Registry, describe, hyperparameters

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from commands import ROOT, fails_with_a_sentence, run
+from helpers.commands import ROOT, fails_with_a_sentence, run
 
 STUDIES = sorted(path.relative_to(ROOT).as_posix() for path in Path(ROOT, "ablations").glob("*.gin"))
 TINY = (

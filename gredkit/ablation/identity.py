@@ -17,7 +17,7 @@ import numpy as np
 import xxhash
 from torch import nn
 
-from gredkit.data.cache import fingerprint
+from gredkit.data.hops.cache import fingerprint
 from gredkit.data.task import Task
 
 WITHOUT_EFFECT = ("datasets.", "fit.device", "fit.checkpoint_seconds")  # the data itself counts, not its path
@@ -26,12 +26,12 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object, in its repr
 COMPUTE_NOTHING = (
     "gredkit.errors",
     "gredkit.registry",
-    "gredkit.mistakes",
+    "gredkit.config.mistakes",
     "gredkit.names",
-    "gredkit.private",
+    "gredkit.system.private",
     "gredkit.ranges",
-    "gredkit.own_folder",
-    "gredkit.kernels.compiler",
+    "gredkit.system.own_folder",
+    "gredkit.nn.kernels.compiler",
 )
 
 

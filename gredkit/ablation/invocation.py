@@ -9,21 +9,23 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from rich.console import Console
 
-from gredkit import config, gin_files
-from gredkit.ablation.folder import TrialFolder, trial_folders
-from gredkit.ablation.forwarder import Forwarder
+from gredkit import paths
 from gredkit.ablation.launchers.base import Launcher
 from gredkit.ablation.plan import Plan, after_tuning, make_plan
 from gredkit.ablation.preflight import check_folders
 from gredkit.ablation.progress import Progress
 from gredkit.ablation.runner import Runner, sort_out
 from gredkit.ablation.screen import Screen
-from gredkit.ablation.sending import send_anew
-from gredkit.ablation.source import Source
-from gredkit.ablation.tracking import Tracker
+from gredkit.config import bindings as config
+from gredkit.config import gin_files
+from gredkit.config.source import Source
 from gredkit.errors import UserError
 from gredkit.registry import LAUNCHERS
-from gredkit.store import StoreError
+from gredkit.tracking.forwarder import Forwarder
+from gredkit.tracking.sending import send_anew
+from gredkit.tracking.store import StoreError
+from gredkit.tracking.tracker import Tracker
+from gredkit.trials.folder import TrialFolder, trial_folders
 
 PATIENCE = 60.0  # seconds for MLflow to take the rest
 UNDECIDED = ("waiting", "interrupted", "elsewhere")  # states of trials that will have a result
@@ -36,7 +38,7 @@ class Options:
     command: str
     jobs: int = 1
     tracking_uri: str | None = None
-    work: Path = Path(".gredkit")
+    work: Path = paths.WORK
     retry: bool = False
     launcher: str = "local"
     reports: Path | None = None  # where a report will be written

@@ -5,10 +5,10 @@ from math import lcm
 
 from torch import nn
 
-from gredkit.composition import Composition
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
-from gredkit.nn.budget import width_for, widths_for
+from gredkit.nn.composition import Composition
+from gredkit.nn.parameters import width_for, widths_for
 
 
 def matched(composition: Composition, spec: GraphSpec, budget: int) -> list[str]:

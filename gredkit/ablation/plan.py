@@ -6,13 +6,13 @@ from math import isnan
 from pathlib import Path
 from statistics import fmean
 
-from gredkit import config
 from gredkit.ablation.matching import matched
-from gredkit.ablation.settings import Study
-from gredkit.ablation.source import Source, as_text, name_of
 from gredkit.ablation.trial import Trial, about_data, describe, resolve
+from gredkit.config import bindings as config
+from gredkit.config.source import Source, as_text, name_of
+from gredkit.config.study import Study
 from gredkit.errors import UserError
-from gredkit.nn.budget import parameters_of
+from gredkit.nn.parameters import parameters_of
 
 Outcome = Callable[[Trial], float | None]  # the best validation score of a trial that finished
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import torch
 
 from gredkit.ablation.trial import Trial, describe, load_task
-from gredkit.data.cache import ADVICE, cache_folder, last_hop, prepare
+from gredkit.data.hops.cache import ADVICE, last_hop, prepare
 from gredkit.nn.positional.base import PositionalEncoding
-from gredkit.writing import CannotWrite, check_writable
+from gredkit.paths import hop_cache
+from gredkit.system.writing import CannotWrite, check_writable
 
 
 def check_folders(trials: Iterable[Trial], work: Path, reports: Path | None) -> None:
@@ -17,7 +18,7 @@ def check_folders(trials: Iterable[Trial], work: Path, reports: Path | None) -> 
     if reports is not None:
         check_writable(reports, "choose another folder with --reports")
     try:
-        check_writable(cache_folder(), ADVICE)
+        check_writable(hop_cache(), ADVICE)
     except CannotWrite:
         for trial in {(trial.dataset, trial.variant): trial for trial in trials}.values():
             _read_from_cache(trial)

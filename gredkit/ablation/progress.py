@@ -4,9 +4,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gredkit.ablation.folder import TrialFolder
-from gredkit.ablation.measured import Event
 from gredkit.ablation.trial import Trial
+from gredkit.tracking.measured import Event
+from gredkit.trials.folder import TrialFolder
 
 OPEN = ("waiting", "running")
 

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from gredkit.composition import PARTS
-from gredkit.kernels.build import why_none
-from gredkit.kernels.call import CALLED
+from gredkit.nn.composition import PARTS
 from gredkit.nn.encoders.base import SequenceEncoder
+from gredkit.nn.kernels.build import why_none
+from gredkit.nn.kernels.call import CALLED
 
 MOST_HOPS = 256  # whose weights are kept; a larger K is no reason to fill the memory
 UNKNOWN_HOPS = 64  # whose weights are kept if neither K nor a diameter says how many are read

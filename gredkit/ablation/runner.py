@@ -6,15 +6,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from gredkit.ablation.folder import TrialFolder
-from gredkit.ablation.forwarder import Forwarder
 from gredkit.ablation.launchers.base import Job, Launcher, Refused
 from gredkit.ablation.progress import Progress
 from gredkit.ablation.screen import Screen
-from gredkit.ablation.tracking import Tracker
 from gredkit.ablation.trial import Trial
-from gredkit.store import StoreError
-from gredkit.writing import CannotWrite
+from gredkit.system.writing import CannotWrite
+from gredkit.tracking.forwarder import Forwarder
+from gredkit.tracking.store import StoreError
+from gredkit.tracking.tracker import Tracker
+from gredkit.trials.folder import TrialFolder
 
 TICK = 0.25  # seconds between two looks at the trials
 HANGUP = getattr(signal, "SIGHUP", None)  # the terminal was closed

@@ -8,11 +8,11 @@ from rich.console import Console
 from gredkit.ablation.invocation import Ended, Options
 from gredkit.ablation.screen import line
 from gredkit.errors import UserError, cause
-from gredkit.private import shown
 from gredkit.reports.reading import read_study
 from gredkit.reports.terminal import show
 from gredkit.reports.write import write_report
-from gredkit.store import open_command
+from gredkit.system.private import shown
+from gredkit.tracking.store import open_command
 
 
 def summarise(ended: Ended, options: Options, console: Console) -> bool:

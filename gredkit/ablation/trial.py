@@ -8,26 +8,26 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from gredkit import config
 from gredkit.ablation.identity import code_hash, data_hash, trial_id
-from gredkit.ablation.settings import TrialSettings
-from gredkit.ablation.source import Source
-from gredkit.composition import Composition
-from gredkit.data.diameter import diameters
-from gredkit.data.hops import DATASET, check_K
+from gredkit.config import bindings as config
+from gredkit.config.source import Source
+from gredkit.config.study import TrialSettings
+from gredkit.data.hops.diameter import diameters
+from gredkit.data.hops.index import DATASET, check_K
 from gredkit.data.objectives import Objective
-from gredkit.data.root import data_root
-from gredkit.data.sound import check_task
+from gredkit.data.own.sound import check_task
 from gredkit.data.task import SPLITS, GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.imports import call_own
-from gredkit.nn.budget import check_memory
+from gredkit.nn.composition import Composition
 from gredkit.nn.models.gred import count_parameters
+from gredkit.nn.parameters import check_memory
+from gredkit.paths import data_root
 from gredkit.registry import DATASETS
+from gredkit.system.writing import writing
 from gredkit.training.recipe import Recipe
-from gredkit.writing import writing
 
-COMPUTES = ("gredkit.training.fit", "gredkit.data.cache")  # beside the model itself
+COMPUTES = ("gredkit.training.fit", "gredkit.data.hops.cache")  # beside the model itself
 SAMPLE = 256  # graphs that are kept of a dataset, to estimate times
 
 

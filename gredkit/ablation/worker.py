@@ -7,8 +7,6 @@ from dataclasses import asdict
 
 from filelock import FileLock, Timeout
 
-from gredkit import config
-from gredkit.ablation.folder import TrialFolder, write_json
 from gredkit.ablation.record import (
     eigenvalues,
     environment,
@@ -18,20 +16,22 @@ from gredkit.ablation.record import (
     recorded_hops,
     write_moments,
 )
-from gredkit.ablation.sealed import Damaged
 from gredkit.ablation.trial import describe, load_task
-from gredkit.about import SavedModel
-from gredkit.data.cache import last_hop, prepare
+from gredkit.config import bindings as config
+from gredkit.data.hops.cache import last_hop, prepare
 from gredkit.errors import UserError
-from gredkit.kernels.call import CALLED
+from gredkit.inference.about import SavedModel
+from gredkit.inference.saved import save
+from gredkit.nn.kernels.call import CALLED
 from gredkit.nn.models.gred import count_parameters
 from gredkit.nn.positional.base import PositionalEncoding
-from gredkit.private import portable
 from gredkit.registry import DATASETS
-from gredkit.saved import save
+from gredkit.system.private import portable
+from gredkit.system.sealed import Damaged
+from gredkit.system.writing import DISK, CannotWrite, writing
 from gredkit.training.fit import Diverged, EpochReport, Interrupted, Result, fit
 from gredkit.training.seeds import seed_all
-from gredkit.writing import DISK, CannotWrite, writing
+from gredkit.trials.folder import TrialFolder, write_json
 
 WAIT = 10.0  # seconds for a process of an invocation that was killed to notice it
 

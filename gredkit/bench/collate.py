@@ -13,7 +13,7 @@ from torch_geometric.loader import DataLoader
 from gredkit.bench.measure import digits
 from gredkit.bench.settings import SETTINGS, Setting, chosen
 from gredkit.bench.training import training
-from gredkit.data.cache import prepare
+from gredkit.data.hops.cache import prepare
 
 STEPS, WARMUP = {"zinc": 60, "peptides": 12, "cifar10": 30}, 3
 

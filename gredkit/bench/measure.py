@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from gredkit.kernels.build import library
+from gredkit.nn.kernels.build import library
 
 PACKAGES = ("torch", "torch-geometric", "torch-scatter", "numpy", "scipy", "numba", "gredkit")
 

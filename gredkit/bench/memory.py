@@ -13,7 +13,7 @@ from torch_geometric.loader import DataLoader
 from gredkit.bench.graphs import peptides
 from gredkit.bench.peak import apart, peak
 from gredkit.bench.settings import SETTINGS
-from gredkit.data.cache import prepare
+from gredkit.data.hops.cache import prepare
 from gredkit.registry import DATASETS
 
 K, BATCH, GRAPHS = 40, 32, 15535

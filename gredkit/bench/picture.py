@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gredkit.bench.measure import digits
-from gredkit.reports.figures.style import COLOURS, QUIET, SMALL, TWO_COLUMNS, looks, save, themed
+from gredkit.reports.drawing.style import COLOURS, QUIET, SMALL, TWO_COLUMNS, looks, save, themed
 
 ROW = 2.2  # inches
 GROWTH = (("ms", "ms a step"), ("peak_mb", "peak memory, MB"))

@@ -11,15 +11,15 @@ from uuid import uuid4
 import numpy as np
 from rich.table import Table
 
-from gredkit.ablation.folder import TrialFolder, write_json
 from gredkit.ablation.plan import Plan
-from gredkit.ablation.runs import StudyRuns
-from gredkit.ablation.sending import send
-from gredkit.ablation.source import Source
-from gredkit.ablation.tracking import Tracker
 from gredkit.ablation.trial import Trial
+from gredkit.config.source import Source
 from gredkit.reports.reading import read_study
 from gredkit.reports.write import write_report
+from gredkit.tracking.runs import StudyRuns
+from gredkit.tracking.sending import send
+from gredkit.tracking.tracker import Tracker
+from gredkit.trials.folder import TrialFolder, write_json
 
 TRIALS, FEW = (1_000, 3_000, 10_000), (20, 40)
 DATASETS, SEEDS, EPOCHS, SETTINGS = 2, 10, 100, 40  # a study of so many trials has a variant for each 20 of them

@@ -12,8 +12,8 @@ from torch_geometric.data import Data
 
 from gredkit import GRED, GraphSpec
 from gredkit.bench import graphs
-from gredkit.data.root import data_root
 from gredkit.nn.encoders.lru import LRU
+from gredkit.paths import data_root
 from gredkit.registry import DATASETS
 
 

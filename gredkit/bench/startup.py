@@ -16,12 +16,12 @@ from typing import Any
 from rich.table import Table
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from gredkit.ablation import server
-from gredkit.ablation.folder import TrialFolder
+from gredkit.ablation.launchers.forking import server
 from gredkit.ablation.plan import make_plan
-from gredkit.ablation.source import Source
 from gredkit.ablation.worker import train
 from gredkit.bench.measure import Timing, digits, interleave, milliseconds, show
+from gredkit.config.source import Source
+from gredkit.trials.folder import TrialFolder
 
 COMMAND, REPORT, TRIAL = "python -m gredkit.run", "python -m gredkit.report", "the process of a trial"
 IMPORTS = {  # by the module that imports it

@@ -12,7 +12,7 @@ from gredkit.cli import Parser, add_options, apply_options, console
 from gredkit.components import table
 from gredkit.errors import UserError, command
 from gredkit.registry import DATASETS, POSITIONAL
-from gredkit.writing import CannotWrite, write_figure
+from gredkit.system.writing import CannotWrite, write_figure
 
 if TYPE_CHECKING:  # what takes long to import is imported when all options are read
     from gredkit.data.task import Task
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what takes long to import is imported when all options are 
 
 def dataset(arguments: argparse.Namespace) -> Task:
     """The dataset that was named, as gin configures it."""
-    from gredkit.config import configured
+    from gredkit.config.bindings import configured
 
     return configured(DATASETS, arguments.name)()
 
@@ -30,8 +30,8 @@ def list_datasets(arguments: argparse.Namespace) -> None:
 
 
 def prepare_dataset(arguments: argparse.Namespace) -> None:
-    from gredkit.config import configured
-    from gredkit.data.cache import prepare
+    from gredkit.config.bindings import configured
+    from gredkit.data.hops.cache import prepare
 
     task = dataset(arguments)
     graphs = prepare(task.graphs, arguments.K, configured(POSITIONAL, arguments.positional)())
@@ -39,8 +39,8 @@ def prepare_dataset(arguments: argparse.Namespace) -> None:
 
 
 def describe_dataset(arguments: argparse.Namespace) -> None:
-    from gredkit.data.cache import prepare
     from gredkit.data.describe import describe
+    from gredkit.data.hops.cache import prepare
 
     task = dataset(arguments)
     full = prepare(task.graphs, None)
@@ -75,10 +75,11 @@ def draw_dataset(arguments: argparse.Namespace) -> None:
 
 def _size(task: Task) -> str:
     """What the cache holds of these graphs, for any K and positional encoding."""
-    from gredkit.data.cache import cache_folder, fingerprint
+    from gredkit.data.hops.cache import fingerprint
+    from gredkit.paths import hop_cache
 
-    files = cache_folder().glob(f"*-{fingerprint(task.graphs)}-*/*")
-    return f"{sum(file.stat().st_size for file in files) / 1e6:,.2f} MB in {cache_folder()}"
+    files = hop_cache().glob(f"*-{fingerprint(task.graphs)}-*/*")
+    return f"{sum(file.stat().st_size for file in files) / 1e6:,.2f} MB in {hop_cache()}"
 
 
 def main() -> None:
@@ -106,7 +107,7 @@ def main() -> None:
     arguments = parser.parse_args()
     apply_options(arguments)
     if "K" in arguments:
-        from gredkit.data.hops import check_K
+        from gredkit.data.hops.index import check_K
 
         check_K(arguments.K)
     arguments.do(arguments)

@@ -14,11 +14,11 @@ from filelock import FileLock
 from torch_geometric.data import InMemoryDataset
 from torch_geometric.datasets import GNNBenchmarkDataset
 
-from gredkit.data.collated import CollatedGraphs, Columns
+from gredkit.data.collated import CollatedGraphs, ReadColumns
 from gredkit.data.objectives import Objective
-from gredkit.data.root import data_root
 from gredkit.data.task import SPLITS, GraphSpec, Task
 from gredkit.errors import UserError
+from gredkit.paths import data_root
 
 PYG_SPLITS = ("train", "val", "test")
 WRITTEN_LAST = "pre_filter.pt"  # by PyG, when the processed files are complete
@@ -123,7 +123,12 @@ def _cause(error: Exception) -> str:
 
 
 def split_task(
-    name: str, benchmark: Benchmark, root: str | Path | None, spec: GraphSpec, objective: Objective, columns: Columns
+    name: str,
+    benchmark: Benchmark,
+    root: str | Path | None,
+    spec: GraphSpec,
+    objective: Objective,
+    columns: ReadColumns,
 ) -> Task:
     """The task of a benchmark that comes in three splits."""
     graphs = CollatedGraphs(open_benchmark(benchmark, root), columns, spec.level)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, overload
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 
-Columns = Callable[[Data], Mapping[str, Tensor]]
+ReadColumns = Callable[[Data], Mapping[str, Tensor]]
 
 
 class Block(NamedTuple):
@@ -27,7 +27,7 @@ class CollatedGraphs(Sequence[Data]):
     any, `edge_attr` and `pos`, for all graphs at once. With level 'node', `y` has an entry a node.
     """
 
-    def __init__(self, datasets: Iterable[InMemoryDataset], columns: Columns, level: str = "graph"):
+    def __init__(self, datasets: Iterable[InMemoryDataset], columns: ReadColumns, level: str = "graph"):
         self.level = level
         self.blocks = [_block(dataset, columns) for dataset in datasets]
         self.ends = list(accumulate(len(block.node_starts) - 1 for block in self.blocks))
@@ -73,7 +73,7 @@ class CollatedGraphs(Sequence[Data]):
         return graph
 
 
-def _block(dataset: InMemoryDataset, columns: Columns) -> Block:
+def _block(dataset: InMemoryDataset, columns: ReadColumns) -> Block:
     data = dataset._data
     nodes, edges = _starts(data, dataset.slices)
     edges += [edges[-1]] * (len(nodes) - len(edges))  # PyG's TU reader forgets edgeless graphs at the end

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gredkit.data.hops import HopData
+from gredkit.data.hops.index import HopData
 from gredkit.data.objectives import IGNORED
 from gredkit.data.task import Task
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from torch_geometric.data import Data
 
-from gredkit.data.hops import add_hops
+from gredkit.data.hops.index import add_hops
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

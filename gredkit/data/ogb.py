@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gredkit.data.molecule import ATOM, BOND, molecule_graph
+from gredkit.data.own.molecule import ATOM, BOND, molecule_graph
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol

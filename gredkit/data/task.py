@@ -39,7 +39,7 @@ class Task:
 
     `splits` lists the graphs of `train`, `validation` and `test`. `notes` says what a reader of the results
     should know (which folds, what was left out); it is tracked with every run. `reading` says how tables or
-    SMILES become such graphs, for `gredkit.data.unlabelled`; it is stored with every trained model.
+    SMILES become such graphs, for `gredkit.data.own.unlabelled`; it is stored with every trained model.
     Shape: y of a graph [1, targets] for regression and several labels, [1] for classes; [nodes] for level 'node'
     """
 

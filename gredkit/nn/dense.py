@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from gredkit import ranges
-from gredkit.kernels.known import known
+from gredkit.nn.kernels.known import known
 
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut off at two standard deviations
 

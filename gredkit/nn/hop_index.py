@@ -13,10 +13,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gredkit.errors import UserError
-from gredkit.kernels.index import Index
-from gredkit.kernels.known import trusted
-from gredkit.kernels.usable import outlived
 from gredkit.nn.incidence import Incidence, starts
+from gredkit.nn.kernels.index import Index
+from gredkit.nn.kernels.known import trusted
+from gredkit.nn.kernels.usable import outlived
 
 
 class Packed(NamedTuple):

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gredkit.kernels.index import Sums
-from gredkit.kernels.known import trusted
-from gredkit.kernels.ops import set_sum
-from gredkit.kernels.usable import can_fuse, has_kernels, is_transformed, outlived
+from gredkit.nn.kernels.index import Sums
+from gredkit.nn.kernels.known import trusted
+from gredkit.nn.kernels.ops import set_sum
+from gredkit.nn.kernels.usable import can_fuse, has_kernels, is_transformed, outlived
 
 
 def starts(sizes: Tensor) -> Tensor:

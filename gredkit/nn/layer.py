@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from torch import Tensor, nn
 
 from gredkit import ranges
-from gredkit.kernels import known, ops
-from gredkit.kernels.usable import can_fuse
 from gredkit.nn.dense import GELU, Dense
 from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.kernels import known, ops
+from gredkit.nn.kernels.usable import can_fuse
 from gredkit.registry import AGGREGATORS, ENCODERS
 
 EPS = 1e-6  # of all layer norms, as published

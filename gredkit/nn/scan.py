@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gredkit.kernels.usable import is_transformed
+from gredkit.nn.kernels.usable import is_transformed
 
 
 def linear_scan(a: Tensor, b: Tensor, reverse: bool = False) -> Tensor:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from gredkit.errors import UserError
-from gredkit.kernels.usable import is_transformed
 from gredkit.nn.incidence import Incidence
+from gredkit.nn.kernels.usable import is_transformed
 
 # Measured by `python -m gredkit.bench segments`: a bag of rows, which never writes out the members, wins
 # all three on a CPU. torch-scatter stays one argument away for machines where it does not.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from gredkit.reports.study import StudyData
-from gredkit.store import open_command
+from gredkit.tracking.store import open_command
 
 LOCAL = "http://127.0.0.1:5000"  # where `mlflow ui` listens
 FOLDER = "again"

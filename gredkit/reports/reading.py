@@ -6,12 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from gredkit.ablation.runs import Known, StudyRuns
-from gredkit.ablation.sealed import Damaged
-from gredkit.ablation.stored import curve_of, eigenvalues_of, hop_weights_of
 from gredkit.errors import UserError
-from gredkit.private import shown
-from gredkit.reports.figures.spectra import HAVE_EIGENVALUES, HAVE_HOP_WEIGHTS, wanted
+from gredkit.reports.drawing.spectra import HAVE_EIGENVALUES, HAVE_HOP_WEIGHTS, wanted
 from gredkit.reports.study import (
     AXIS,
     CURVES,
@@ -25,7 +21,11 @@ from gredkit.reports.study import (
     SETTING,
     StudyData,
 )
-from gredkit.store import SQLITE, StoreError
+from gredkit.system.private import shown
+from gredkit.system.sealed import Damaged
+from gredkit.tracking.runs import Known, StudyRuns
+from gredkit.tracking.store import SQLITE, StoreError
+from gredkit.tracking.stored import curve_of, eigenvalues_of, hop_weights_of
 
 HISTORY = {"train_loss": "train/loss", "validation": "validation/score"}
 NEEDED = {*IDENTITY, "role", "tuning", *PLANNED, "axes", "diameters"}  # of every trial of a plan

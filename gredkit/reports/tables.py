@@ -5,7 +5,7 @@ from collections import Counter
 import pandas as pd
 
 from gredkit.reports.cells import csv_text
-from gredkit.reports.layout import SCORE, Cell, grid
+from gredkit.reports.page.layout import SCORE, Cell, grid
 from gredkit.reports.statistics import GROUP, TASK, counts, final, leaders, unfinished
 
 END = r" \\"

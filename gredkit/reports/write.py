@@ -5,9 +5,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gredkit.registry import REPORTS
-from gredkit.reports.page import page
+from gredkit.reports.page.page import page
 from gredkit.reports.study import StudyData
-from gredkit.writing import writing
+from gredkit.system.writing import writing
 
 PAGE = "index.html"
 WRITTEN = ".written"  # the names of the files of a report, so that the next one can remove what it no longer has

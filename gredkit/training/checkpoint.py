@@ -16,8 +16,8 @@ import xxhash
 from safetensors import SafetensorError
 from torch import Tensor
 
-from gredkit.untrusted import Unreadable, read_bytes
-from gredkit.writing import writing
+from gredkit.system.untrusted import Unreadable, read_bytes
+from gredkit.system.writing import writing
 
 log = logging.getLogger(__name__)
 PARTS = ("model", "best", "optimiser")  # what the names of its tensors begin with

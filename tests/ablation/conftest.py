@@ -1,5 +1,5 @@
 import pytest
-from studies import LONG, TinyStudy
+from helpers.studies import LONG, TinyStudy
 
 
 @pytest.fixture(scope="session")

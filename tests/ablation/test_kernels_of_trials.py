@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from known_results import results
-from page_studies import made_study
-from studies import WITHOUT_AXES, TinyStudy, interrupt
+from helpers.known_results import results
+from helpers.page_studies import made_study
+from helpers.studies import WITHOUT_AXES, TinyStudy, interrupt
 
-from gredkit.reports.page import page
+from gredkit.reports.page.page import page
 from gredkit.reports.reading import read_study
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.summary import sentences

@@ -3,8 +3,8 @@
 import signal
 
 import pytest
-from once import assert_everything_once, trained
-from studies import LONG, WITHOUT_AXES, TinyStudy, fork_servers, interrupt
+from helpers.once import assert_everything_once, trained
+from helpers.studies import LONG, WITHOUT_AXES, TinyStudy, fork_servers, interrupt
 
 
 @pytest.mark.parametrize("begun", [0, 1, 2])  # trials: while the server imports, or with a trial that it has started
@@ -27,7 +27,7 @@ import os
 import signal
 from pathlib import Path
 
-from gredkit.ablation.folder import TrialFolder
+from gredkit.trials.folder import TrialFolder
 
 append, mark_sent = TrialFolder.append, TrialFolder.mark_sent
 

@@ -1,7 +1,7 @@
 """Every launcher trains the same trials to the same results, and stops when asked."""
 
 import pytest
-from studies import TinyStudy, interrupt
+from helpers.studies import TinyStudy, interrupt
 
 from gredkit.registry import LAUNCHERS
 

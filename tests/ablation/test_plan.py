@@ -8,8 +8,8 @@ import pytest
 
 from gredkit.ablation.plan import after_tuning, make_plan
 from gredkit.ablation.record import gin_text
-from gredkit.ablation.source import Source
 from gredkit.ablation.trial import Trial, resolve
+from gredkit.config.source import Source
 from gredkit.errors import UserError
 
 TINY = "LAYERS = 1\nDIM = 8\nSEEDS = (0, 1)\ndatasets.ring_transfer.graphs = 20\ndatasets.tree_match.graphs = 40\n"

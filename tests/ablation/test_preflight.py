@@ -1,12 +1,12 @@
 """Folders that cannot be written are found before the first trial."""
 
 import pytest
-from studies import WITHOUT_AXES
+from helpers.studies import WITHOUT_AXES
 
 from gredkit.ablation.plan import make_plan
 from gredkit.ablation.preflight import check_folders
-from gredkit.ablation.source import Source
-from gredkit.writing import CannotWrite
+from gredkit.config.source import Source
+from gredkit.system.writing import CannotWrite
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import time
 from contextlib import suppress
 
 import psutil
-from once import assert_everything_once
-from studies import LONG, TinyStudy, fork_servers
+from helpers.once import assert_everything_once
+from helpers.studies import LONG, TinyStudy, fork_servers
 
 
 def test_a_hangup_is_one_interrupt_however_often_it_comes(undisturbed, tmp_path):

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import psutil
 import pytest
-from studies import LONG, TRIALS, WITHOUT_AXES, TinyStudy, interrupt
+from helpers.studies import LONG, TRIALS, WITHOUT_AXES, TinyStudy, interrupt
 
-from gredkit.ablation.tracking import Tracker
+from gredkit.tracking.tracker import Tracker
 
 
 def test_every_trial_is_trained_tracked_and_in_the_table(undisturbed):

@@ -5,7 +5,7 @@ import math
 import re
 
 import pytest
-from commands import fails_with_a_sentence, run
+from helpers.commands import fails_with_a_sentence, run
 
 from gredkit.bench.__main__ import BENCHMARKS, main
 from gredkit.bench.graphs import molecules

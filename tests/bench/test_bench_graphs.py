@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from graphs import to_networkx
+from helpers.graphs import to_networkx
 
 from gredkit import add_hops
 from gredkit.bench import graphs

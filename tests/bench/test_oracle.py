@@ -9,7 +9,7 @@ import pytest
 import torch
 from golden.compare import TOLERANCE, Difference
 from golden.published import build, graphs, load
-from graphs import HOPS, any_graphs, graph, small_graphs
+from helpers.graphs import HOPS, any_graphs, graph, small_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch

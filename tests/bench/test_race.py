@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from raw_files import write_zinc
+from helpers.raw_files import write_zinc
 from torch_geometric.data import Batch
 
 from gredkit.bench.gps import GPS

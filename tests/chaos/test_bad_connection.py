@@ -5,11 +5,11 @@ import time
 from collections import Counter
 
 import pytest
-from mlflow_server import MlflowServer
-from proxy import FAULTS, Proxy
-from studies import WITHOUT_AXES, TinyStudy
+from helpers.mlflow_server import MlflowServer
+from helpers.proxy import FAULTS, Proxy
+from helpers.studies import WITHOUT_AXES, TinyStudy
 
-from gredkit.ablation.tracking import Tracker
+from gredkit.tracking.tracker import Tracker
 
 EPOCHS, TRIALS = 3, 2
 

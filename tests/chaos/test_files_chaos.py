@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 import torch
-from own_files import ten_paths
+from helpers.own_files import ten_paths
+from helpers.stored import edited, store
 from safetensors.torch import load as read_weights
 from safetensors.torch import save as weights_as_bytes
-from stored import edited, store
 
-from gredkit.about import CHECKSUM
-from gredkit.data.cache import prepare
-from gredkit.data.columns import META
 from gredkit.data.datasets.graph_folder import graph_folder
+from gredkit.data.hops.cache import prepare
+from gredkit.data.hops.stored_arrays import META
 from gredkit.errors import command
+from gredkit.inference.about import CHECKSUM
+from gredkit.inference.saved import ABOUT, WEIGHTS
 from gredkit.predict import main
-from gredkit.saved import ABOUT, WEIGHTS
 from gredkit.training import checkpoint
 
 CANARY = "canary"  # the file that hostile input tries to make

@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from small_disk import small_disk
-from studies import WITHOUT_AXES, TinyStudy
+from helpers.small_disk import small_disk
+from helpers.studies import WITHOUT_AXES, TinyStudy
 
 STUDY = WITHOUT_AXES.replace("(0, 1)", "(3,)").replace("DIM = 8", "DIM = 32")
 LARGEST = {"cache": 48, "work": 160, "store": 1200, "reports": 400}  # kB, with which a little is missing

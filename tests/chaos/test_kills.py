@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
-from commands import Command
-from mlflow_server import MlflowServer
-from once import assert_everything_once
-from studies import TRIALS, TinyStudy, fork_servers
+from helpers.commands import Command
+from helpers.mlflow_server import MlflowServer
+from helpers.once import assert_everything_once
+from helpers.studies import TRIALS, TinyStudy, fork_servers
 
 EPOCHS = 200
 LONG = ("--set", f"EPOCHS={EPOCHS}", "--jobs", "2")

@@ -8,18 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import Command, run
-from studies import TinyStudy
-from user_mistakes import FILES, Mistake, mistakes, write_files
+from helpers.commands import Command, run
+from helpers.studies import TinyStudy
+from helpers.user_mistakes import FILES, Mistake, mistakes, write_files
 
 ALL = list(mistakes())
 SURPRISE = """
-import gredkit.config
+import gredkit.config.bindings
 
 def broken(*_):
     raise LookupError("a surprise")
 
-gredkit.config.load = broken
+gredkit.config.bindings.load = broken
 """
 TIMEOUT = 300  # seconds: far more than any of them takes on a busy machine
 

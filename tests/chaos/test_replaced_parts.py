@@ -5,15 +5,15 @@ from functools import partial
 
 import pytest
 import torch
-from part_changes import changes_of, place_of
+from helpers.part_changes import changes_of, place_of
 from torch import nn
 from torch_geometric.data import Batch
 
 from gredkit import GREDLayer, HopIndex, add_hops
 from gredkit.bench import graphs
-from gredkit.kernels.usable import without_kernels
 from gredkit.nn.encoders.attention import Attention
 from gredkit.nn.encoders.lru import LRU
+from gredkit.nn.kernels.usable import without_kernels
 from gredkit.nn.layer import through
 from gredkit.registry import AGGREGATORS, ENCODERS
 

@@ -8,7 +8,7 @@ import time
 from contextlib import closing
 
 import pytest
-from stores import LONG_AGO, assert_usable, make_ours, make_plainly, start
+from helpers.stores import LONG_AGO, assert_usable, make_ours, make_plainly, start
 
 
 @pytest.mark.rounds(short=2, long=40)

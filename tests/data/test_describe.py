@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from graphs import any_graphs, to_networkx
+from helpers.graphs import any_graphs, to_networkx
 from hypothesis import given, settings
 from torch_geometric.data import Data
 

@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from graphs import any_graphs, from_networkx, to_networkx
+from helpers.graphs import any_graphs, from_networkx, to_networkx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection, PathCollection

@@ -1,10 +1,10 @@
 import pytest
 import torch
-from own_files import EXAMPLES
+from helpers.own_files import EXAMPLES
 
 from gredkit.data.datasets.lrgb import ATOM, BOND
-from gredkit.data.molecule import parse_smiles
 from gredkit.data.ogb import ogb_graph
+from gredkit.data.own.molecule import parse_smiles
 
 MOLECULES = [line.split(",")[1] for line in (EXAMPLES / "solubility.csv").read_text().splitlines()[1:]]
 RARE = ["*", "[H][H]", "[Na+].[Cl-]", "[CH3]", "F/C=C/F", "[NH4+]", "[Pt@SP1](F)(Cl)(Br)I", "[U+6]", "FS(F)(F)(F)(F)F"]

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is also run by i
 from golden.published import build, graphs, load, parameters_in
 
 from gredkit import add_hops
-from gredkit.data.diameter import diameter
+from gredkit.data.hops.diameter import diameter
 from gredkit.data.objectives import objective
 from gredkit.data.task import SPLITS, GraphSpec, Task
 from gredkit.nn.encoders.lru import MODES

@@ -4,9 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from commands import ROOT, run
 from golden.compare import LOSS_TOLERANCE, TOLERANCE, compare, retrain
 from golden.published import build, graphs, load
+from helpers.commands import ROOT, run
 from torch_geometric.data import Batch
 
 from gredkit import add_hops

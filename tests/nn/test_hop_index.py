@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from graphs import (
+from helpers.graphs import (
     from_networkx,
     graph,
     hop_batches,
@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from networkx import cycle_graph
 from torch_geometric.data import Batch
 
-from gredkit.data.hops import HopData, add_hops
+from gredkit.data.hops.index import HopData, add_hops
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.incidence import Incidence
 

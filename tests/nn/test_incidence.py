@@ -1,11 +1,11 @@
 import pytest
 import torch
+from helpers.incidences import EXAMPLES, dense, incidence, matrices
 from hypothesis import given, settings
-from incidences import EXAMPLES, dense, incidence, matrices
 from torch.autograd import gradcheck, gradgradcheck
 
-from gredkit.kernels.usable import without_kernels
 from gredkit.nn.incidence import Incidence, starts
+from gredkit.nn.kernels.usable import without_kernels
 
 Matrix = tuple[list[list[int]], int]
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 import torch
+from helpers.incidences import EXAMPLES, incidence, matrices
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from incidences import EXAMPLES, incidence, matrices
 from torch import Tensor
 from torch.autograd import gradcheck
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tracked_studies import TrackedStudy, good
+from helpers.tracked_studies import TrackedStudy, good
 
 from gredkit.errors import UserError
 from gredkit.reports.reading import read_study

@@ -2,14 +2,14 @@
 
 import pandas as pd
 import pytest
-from tracked_studies import FATES, GIN, TrackedStudy, good
+from helpers.tracked_studies import FATES, GIN, TrackedStudy, good
 
 from gredkit.ablation.plan import after_tuning
-from gredkit.ablation.runs import PLAN, StudyRuns
-from gredkit.ablation.tracking import Tracker
 from gredkit.errors import UserError
 from gredkit.reports.reading import read_study
 from gredkit.reports.study import RESULTS
+from gredkit.tracking.runs import PLAN, StudyRuns
+from gredkit.tracking.tracker import Tracker
 
 
 @pytest.fixture(scope="module")

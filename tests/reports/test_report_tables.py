@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from known_results import COLUMNS, FLAVOURS, results
+from helpers.known_results import COLUMNS, FLAVOURS, results
 
 from gredkit.reports.numbers import decimals, mean_and_spread, p_value, significant
 from gredkit.reports.tables import csv, latex, markdown, summary

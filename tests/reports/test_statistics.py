@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.known_results import COLUMNS, FLAVOURS, Scores, results
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_results import COLUMNS, FLAVOURS, Scores, results
 from scipy import stats
 
 from gredkit.reports.statistics import comparisons, counts, final, leaders

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.known_results import COLUMNS, FLAVOURS, results
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_results import COLUMNS, FLAVOURS, results
 
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.summary import sentences

@@ -5,18 +5,18 @@ import json
 
 import pandas as pd
 import pytest
-from commands import fails_with_a_sentence, run
+from helpers.commands import fails_with_a_sentence, run
+from helpers.tracked_studies import GIN, TrackedStudy, good
 from rich.console import Console
-from tracked_studies import GIN, TrackedStudy, good
 
 from gredkit.ablation.invocation import Ended, Options
 from gredkit.ablation.summary import summarise
-from gredkit.ablation.tracking import Tracker
 from gredkit.errors import UserError
 from gredkit.registry import REPORTS
 from gredkit.reports.generators.figures import references
 from gredkit.reports.reading import read_study
 from gredkit.reports.write import write_report
+from gredkit.tracking.tracker import Tracker
 
 ALWAYS = {"table.md", "table.csv", "table.tex", "comparisons.csv", "results.parquet", "curves.parquet", "index.html"}
 

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from gredkit import GRED
-from gredkit.data.cache import prepare
 from gredkit.data.datasets.ring_transfer import ring_transfer
+from gredkit.data.hops.cache import prepare
 from gredkit.data.objectives import Metric
 from gredkit.data.task import Task
 from gredkit.nn.models.gred import Component

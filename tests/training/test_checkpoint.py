@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from commands import run
+from helpers.commands import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from gredkit.system.writing import CannotWrite
 from gredkit.training.checkpoint import Checkpoint, Progress, load, save
-from gredkit.writing import CannotWrite
 
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64"]
 SHAPES = st.lists(st.integers(0, 3), max_size=3)

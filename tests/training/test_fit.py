@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from checks import ignore_compiler_warnings
+from helpers.checks import ignore_compiler_warnings
 from torch import nn
 from torch._dynamo.utils import counters
 from torch_geometric.data import Batch
@@ -22,7 +22,7 @@ from training.small import (
 )
 
 from gredkit import add_hops
-from gredkit.data.cache import prepare
+from gredkit.data.hops.cache import prepare
 from gredkit.errors import UserError
 from gredkit.training.checkpoint import load
 from gredkit.training.evaluation import evaluate, predict_all

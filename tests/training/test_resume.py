@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from commands import run
+from helpers.commands import run
 from training.small import but_seconds, same_bits, small_model, small_task, train, weights, with_scores
 
 from gredkit import GRED
 from gredkit.nn.positional.lap_pe import LapPE
+from gredkit.system.writing import CannotWrite
 from gredkit.training.checkpoint import load
 from gredkit.training.fit import Interrupted
-from gredkit.writing import CannotWrite
 
 EPOCHS = 5
 SCORES = (0.5, 0.6, 0.1, 0.2, 0.3)

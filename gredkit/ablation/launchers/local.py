@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 import torch
 
-from gredkit.ablation import server
-from gredkit.ablation.folder import TrialFolder
 from gredkit.ablation.launchers.base import Job, Launcher
+from gredkit.ablation.launchers.forking import server
 from gredkit.ablation.worker import attempt
-from gredkit.kernels.build import library
+from gredkit.nn.kernels.build import library
 from gredkit.registry import LAUNCHERS
+from gredkit.trials.folder import TrialFolder
 
 UNKNOWN = (None, 255)  # what Python says of a process whose server was killed
 FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, *UNKNOWN)

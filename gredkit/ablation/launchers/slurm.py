@@ -2,11 +2,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gredkit import ranges
-from gredkit.ablation.folder import TrialFolder
+from gredkit import paths, ranges
 from gredkit.ablation.launchers.base import Job, Launcher, Refused
 from gredkit.errors import UserError, cause
 from gredkit.registry import LAUNCHERS
+from gredkit.trials.folder import TrialFolder
 
 STOP = "stop"  # the file that asks a job to stop
 
@@ -37,7 +37,7 @@ class Slurm(Launcher):
         self._cpus = cpus
         submitit = _submitit()
         try:
-            self._executor = submitit.AutoExecutor(folder=Path(".gredkit/jobs").absolute(), cluster=cluster)
+            self._executor = submitit.AutoExecutor(folder=(paths.WORK / "jobs").absolute(), cluster=cluster)
         except RuntimeError as error:
             raise UserError(f"no jobs can be submitted from here ({cause(error)}): use --launcher local") from None
         wanted: dict[str, Any] = {

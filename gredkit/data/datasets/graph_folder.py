@@ -5,12 +5,12 @@ import torch
 from torch_geometric.data import Data
 
 from gredkit import ranges
-from gredkit.data.graph_tables import IDS, GraphTables, read_folder
 from gredkit.data.objectives import objective
-from gredkit.data.own import one_class_column, read_targets, target_kind
+from gredkit.data.own.cells import one_class_column, read_targets, target_kind
+from gredkit.data.own.graph_tables import IDS, GraphTables, read_folder
+from gredkit.data.own.table_features import Features, feature_kinds
+from gredkit.data.own.tables import Problems
 from gredkit.data.splits import Splits, drawn_split, given_split, split_nodes
-from gredkit.data.table_features import Features, feature_kinds
-from gredkit.data.tables import Problems
 from gredkit.data.task import LEVELS, SPLITS, GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS

@@ -13,12 +13,13 @@ import xxhash
 from torch_geometric.data import Data
 
 from gredkit import ranges
-from gredkit.data.cache import cache_folder, cached
-from gredkit.data.columns import FORMAT, Columns
+from gredkit.data.hops.cache import cached
+from gredkit.data.hops.stored_arrays import FORMAT, StoredArrays
 from gredkit.data.objectives import objective
 from gredkit.data.splits import check_shares, seeded_split
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
+from gredkit.paths import hop_cache
 from gredkit.registry import DATASETS
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def molecules(lines: int | None = None, train: float = 0.8, validation: float = 
     )
 
 
-def _described(lines: list[str]) -> Columns:
+def _described(lines: list[str]) -> StoredArrays:
     """Structures and properties of the molecules of a SMILES file; RDKit takes seconds, so they are kept."""
     from rdkit import __version__, rdBase
 
@@ -82,7 +83,7 @@ def _described(lines: list[str]) -> Columns:
 
     text = "\n".join([__version__, Path(__file__).read_text(), *lines])
     name = xxhash.xxh3_64_hexdigest(text.encode())
-    return cached(cache_folder() / f"molecules-{name}-v{FORMAT}", describe, rdkit=__version__)
+    return cached(hop_cache() / f"molecules-{name}-v{FORMAT}", describe, rdkit=__version__)
 
 
 def typed_graph(molecule: Mol, types: Sequence[str]) -> Data:

@@ -7,9 +7,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gredkit import ranges
-from gredkit.data.infer import infer
 from gredkit.data.objectives import objective
-from gredkit.data.sound import check_task
+from gredkit.data.own.infer import infer
+from gredkit.data.own.sound import check_task
 from gredkit.data.splits import Splits, checked_split, drawn_split, split_nodes
 from gredkit.data.task import LEVELS, Task
 from gredkit.errors import UserError

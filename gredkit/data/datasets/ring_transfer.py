@@ -2,7 +2,7 @@ import torch
 from torch_geometric.data import Data
 
 from gredkit import ranges
-from gredkit.data.hops import FARTHEST
+from gredkit.data.hops.index import FARTHEST
 from gredkit.data.objectives import IGNORED, objective
 from gredkit.data.splits import consecutive_split, sizes_of
 from gredkit.data.task import GraphSpec, Task

@@ -2,12 +2,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gredkit import ranges
-from gredkit.data.molecule import ATOM, BOND, molecule_graph
 from gredkit.data.objectives import objective
-from gredkit.data.own import one_class_column, read_targets, target_kind
-from gredkit.data.smiles import read_smiles
+from gredkit.data.own.cells import one_class_column, read_targets, target_kind
+from gredkit.data.own.molecule import ATOM, BOND, molecule_graph
+from gredkit.data.own.smiles import read_smiles
+from gredkit.data.own.tables import Problems, read_csv
 from gredkit.data.splits import drawn_split, given_split
-from gredkit.data.tables import Problems, read_csv
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS

@@ -11,9 +11,9 @@ from gredkit.data.benchmarks import Benchmark, notes, open_benchmark
 from gredkit.data.collated import CollatedGraphs
 from gredkit.data.folds import SEED, read_folds, stratified_folds
 from gredkit.data.objectives import objective
-from gredkit.data.root import data_root
 from gredkit.data.task import Columns, GraphSpec, Task
 from gredkit.errors import UserError
+from gredkit.paths import data_root
 from gredkit.registry import DATASETS
 
 

@@ -1,8 +1,8 @@
 from torch import Tensor
 
-from gredkit.kernels.known import known
 from gredkit.nn.aggregators.base import Aggregator
 from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.kernels.known import known
 from gredkit.nn.segments import segment_reduce
 from gredkit.registry import AGGREGATORS
 

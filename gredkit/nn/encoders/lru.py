@@ -4,12 +4,12 @@ import torch
 from torch import Tensor, nn
 
 from gredkit import ranges
-from gredkit.kernels import known
-from gredkit.kernels.ops import hop_filter, hop_matrices, hop_scan
-from gredkit.kernels.usable import can_fuse
 from gredkit.nn.dense import scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder, check_state
 from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.kernels import known
+from gredkit.nn.kernels.ops import hop_filter, hop_matrices, hop_scan
+from gredkit.nn.kernels.usable import can_fuse
 from gredkit.nn.scan import linear_scan
 from gredkit.registry import ENCODERS
 

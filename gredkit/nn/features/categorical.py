@@ -3,11 +3,11 @@ from torch import Tensor, nn
 
 from gredkit import ranges
 from gredkit.data.task import Columns
-from gredkit.kernels import known
-from gredkit.kernels.usable import can_fuse
 from gredkit.nn.dense import GELU, Dense, Embed
 from gredkit.nn.features.base import FeatureEncoder, vocabularies
 from gredkit.nn.incidence import Incidence
+from gredkit.nn.kernels import known
+from gredkit.nn.kernels.usable import can_fuse
 from gredkit.registry import FEATURES
 
 

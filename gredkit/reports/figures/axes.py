@@ -3,12 +3,12 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from gredkit.reports.figures.dots import dot_handles, rows_height, score_dots, side_by_side
-from gredkit.reports.figures.heat_maps import heat_maps
-from gredkit.reports.figures.lines import cross_lost, fit_scores, ring_best, score_handles, score_line
-from gredkit.reports.figures.panels import by, head, legend, name_scores, no_scores, panels, wrapped
-from gredkit.reports.figures.style import looks, themed
-from gredkit.reports.figures.trials import (
+from gredkit.reports.drawing.dots import dot_handles, rows_height, score_dots, side_by_side
+from gredkit.reports.drawing.heat_maps import heat_maps
+from gredkit.reports.drawing.lines import cross_lost, fit_scores, ring_best, score_handles, score_line
+from gredkit.reports.drawing.panels import by, head, legend, name_scores, no_scores, panels, wrapped
+from gredkit.reports.drawing.style import looks, themed
+from gredkit.reports.drawing.trials import (
     axis_columns,
     axis_name,
     compared,

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator, NullLocator
 
-from gredkit.reports.figures.panels import NOTHING, by, legend, no_scores, panels, say, within_reason, wrapped
-from gredkit.reports.figures.placement import Point, place_names
-from gredkit.reports.figures.style import QUIET, SMALL, Look, looks, themed
-from gredkit.reports.figures.trials import compared, mean_and_deviation, score_name, scored, without_score
+from gredkit.reports.drawing.panels import NOTHING, by, legend, no_scores, panels, say, within_reason, wrapped
+from gredkit.reports.drawing.placement import Point, place_names
+from gredkit.reports.drawing.style import QUIET, SMALL, Look, looks, themed
+from gredkit.reports.drawing.trials import compared, mean_and_deviation, score_name, scored, without_score
 
 COSTS = {"seconds_per_epoch": "seconds an epoch ↓", "peak_mb": "peak memory (MB) ↓", "parameters": "parameters ↓"}
 

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
-from gredkit.reports.figures.panels import first_in_row, legend, message, panels, wrapped
-from gredkit.reports.figures.spectra import SEEDS, chosen, shown_layers
-from gredkit.reports.figures.style import COLOURS, INK, ONE_COLUMN, QUIET, TWO_COLUMNS, themed
-from gredkit.reports.figures.trials import compared
+from gredkit.reports.drawing.panels import first_in_row, legend, message, panels, wrapped
+from gredkit.reports.drawing.spectra import SEEDS, chosen, shown_layers
+from gredkit.reports.drawing.style import COLOURS, INK, ONE_COLUMN, QUIET, TWO_COLUMNS, themed
+from gredkit.reports.drawing.trials import compared
 
 NONE = "no eigenvalues yet:\nno finished trial with an encoder that has them"
 

@@ -3,11 +3,11 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from gredkit.reports.figures.dots import dot_handles, rows_height, score_dots, side_by_side
-from gredkit.reports.figures.lines import References, reference_handles, reference_looks
-from gredkit.reports.figures.panels import by, legend, no_scores, panels, wrapped
-from gredkit.reports.figures.style import looks, themed
-from gredkit.reports.figures.trials import compared, scored
+from gredkit.reports.drawing.dots import dot_handles, rows_height, score_dots, side_by_side
+from gredkit.reports.drawing.lines import References, reference_handles, reference_looks
+from gredkit.reports.drawing.panels import by, legend, no_scores, panels, wrapped
+from gredkit.reports.drawing.style import looks, themed
+from gredkit.reports.drawing.trials import compared, scored
 
 
 @themed

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from gredkit.reports.figures.many import noted
-from gredkit.reports.figures.panels import by, first_in_row, legend, message, panels, say, wrapped
-from gredkit.reports.figures.spectra import chosen, shown_layers
-from gredkit.reports.figures.style import MARKERS, QUIET, themed
-from gredkit.reports.figures.trials import compared
+from gredkit.reports.drawing.many import noted
+from gredkit.reports.drawing.panels import by, first_in_row, legend, message, panels, say, wrapped
+from gredkit.reports.drawing.spectra import chosen, shown_layers
+from gredkit.reports.drawing.style import MARKERS, QUIET, themed
+from gredkit.reports.drawing.trials import compared
 
 QUANTILES = (0.1, 0.5, 0.9)
 DASHES = (0, (3, 1.5))

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from gredkit.reports.figures.lines import (
+from gredkit.reports.drawing.lines import (
     References,
     cross_lost,
     fit_scores,
@@ -17,9 +17,9 @@ from gredkit.reports.figures.lines import (
     score_handles,
     score_line,
 )
-from gredkit.reports.figures.panels import by, head, in_columns, legend, message, name_scores, no_scores, panels
-from gredkit.reports.figures.style import INK, PALE, looks, themed
-from gredkit.reports.figures.trials import (
+from gredkit.reports.drawing.panels import by, head, in_columns, legend, message, name_scores, no_scores, panels
+from gredkit.reports.drawing.style import INK, PALE, looks, themed
+from gredkit.reports.drawing.trials import (
     DATASET,
     axis_columns,
     compared,

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from gredkit.reports.figures.panels import by, legend, message, name_scores, no_scores, panels, say, wrapped
-from gredkit.reports.figures.style import INK, Look, looks, themed
-from gredkit.reports.figures.trials import compared, larger_is_better, score_name, without_score
+from gredkit.reports.drawing.panels import by, legend, message, name_scores, no_scores, panels, say, wrapped
+from gredkit.reports.drawing.style import INK, Look, looks, themed
+from gredkit.reports.drawing.trials import compared, larger_is_better, score_name, without_score
 
 FAR = 20  # an error that falls by more than this factor is drawn on a logarithmic axis
 

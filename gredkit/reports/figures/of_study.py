@@ -5,17 +5,17 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
+from gredkit.reports.drawing.heat_maps import too_many
+from gredkit.reports.drawing.lines import References
+from gredkit.reports.drawing.many import LINES, fewer, noted
+from gredkit.reports.drawing.trials import axis_columns, compared, k_column, scored
 from gredkit.reports.figures.axes import axes, changes_together
 from gredkit.reports.figures.cost import cost
 from gredkit.reports.figures.eigenvalues import eigenvalues as eigenvalue_planes
 from gredkit.reports.figures.flavours import flavours
-from gredkit.reports.figures.heat_maps import too_many
 from gredkit.reports.figures.hop_filter import hop_filter
 from gredkit.reports.figures.k_ablation import Diameters, k_ablation, lines_of
 from gredkit.reports.figures.learning_curves import learning_curves
-from gredkit.reports.figures.lines import References
-from gredkit.reports.figures.many import LINES, fewer, noted
-from gredkit.reports.figures.trials import axis_columns, compared, k_column, scored
 
 
 def figures_of_study(

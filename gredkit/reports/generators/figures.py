@@ -12,8 +12,8 @@ from gredkit.reports.study import StudyData
 @REPORTS.register("figures")
 def figures(study: StudyData, folder: Path) -> list[Path]:
     """Those that answer the study's question, as PNG and PDF."""
+    from gredkit.reports.drawing.style import save
     from gredkit.reports.figures.of_study import figures_of_study  # matplotlib is loaded by those who draw
-    from gredkit.reports.figures.style import save
 
     published = references(study.results)
     recorded = study.curves, study.eigenvalues, study.hop_weights

@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import raw_files
 import torch
-from raw_files import ATOM, BOND, GRAPHS, SIZES, WRITERS
+from helpers import raw_files
+from helpers.raw_files import ATOM, BOND, GRAPHS, SIZES, WRITERS
 from torch_geometric.data import Batch, Data
 from torch_geometric.datasets import LRGBDataset
 
-from gredkit.data.hops import add_hops
+from gredkit.data.hops.index import add_hops
 from gredkit.data.task import SPLITS, GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.nn.models.gred import GRED

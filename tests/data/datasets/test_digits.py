@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from graphs import to_networkx
+from helpers.graphs import to_networkx
 from sklearn.datasets import load_digits
 
 from gredkit.data.datasets.digits import digits

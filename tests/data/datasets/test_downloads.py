@@ -12,9 +12,9 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from commands import fails_with_a_sentence, run
 from filelock import FileLock
-from raw_files import WRITERS
+from helpers.commands import fails_with_a_sentence, run
+from helpers.raw_files import WRITERS
 from torch_geometric.datasets import ZINC, GNNBenchmarkDataset, LRGBDataset, TUDataset
 
 from gredkit.errors import UserError

@@ -3,10 +3,10 @@ from collections import Counter
 import pandas as pd
 import pytest
 import torch
-from graphs import any_graphs
+from helpers.graphs import any_graphs
+from helpers.own_files import EXAMPLES, assert_learns, assert_same_graphs, ten_paths, to_parquet, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from own_files import EXAMPLES, assert_learns, assert_same_graphs, ten_paths, to_parquet, write
 
 from gredkit.data.datasets.graph_folder import graph_folder
 from gredkit.data.objectives import IGNORED

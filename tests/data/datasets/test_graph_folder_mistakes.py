@@ -5,7 +5,7 @@ import re
 
 import pandas as pd
 import pytest
-from own_files import assert_same_graphs, change, ten_paths, to_parquet, write
+from helpers.own_files import assert_same_graphs, change, ten_paths, to_parquet, write
 
 from gredkit.data.datasets.graph_folder import graph_folder
 from gredkit.errors import UserError

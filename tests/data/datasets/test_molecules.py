@@ -5,7 +5,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from graphs import to_networkx
+from helpers.graphs import to_networkx
 from rdkit import Chem, RDConfig, rdBase
 from rdkit.Chem.rdMolDescriptors import CalcCrippenDescriptors
 

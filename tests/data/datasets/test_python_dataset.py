@@ -2,7 +2,7 @@ import sys
 
 import pytest
 import torch
-from own_files import EXAMPLES, assert_learns, write
+from helpers.own_files import EXAMPLES, assert_learns, write
 from torch_geometric.data import Data
 
 from gredkit.data.datasets.python_dataset import python_dataset

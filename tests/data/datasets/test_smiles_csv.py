@@ -1,7 +1,7 @@
 import logging
 
 import pytest
-from own_files import EXAMPLES, assert_learns, assert_same_graphs, change, let_rdkit_speak, write
+from helpers.own_files import EXAMPLES, assert_learns, assert_same_graphs, change, let_rdkit_speak, write
 from rdkit import Chem
 from rdkit.Chem.Crippen import MolLogP  # type: ignore[attr-defined]
 

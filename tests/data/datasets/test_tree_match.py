@@ -2,7 +2,7 @@ from collections import Counter
 
 import networkx as nx
 import pytest
-from graphs import to_networkx
+from helpers.graphs import to_networkx
 
 from gredkit.data.datasets.tree_match import tree_match
 from gredkit.data.objectives import IGNORED

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from raw_files import GRAPHS, tu_graphs, write_splits, write_tu, write_tu_file
+from helpers.raw_files import GRAPHS, tu_graphs, write_splits, write_tu, write_tu_file
 
 from gredkit.data.datasets.tu import proteins, tu
 from gredkit.data.folds import stratified_folds

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from checks import (
+from helpers.checks import (
     assert_autocast,
     assert_compiles,
     assert_gradients,
@@ -11,11 +11,11 @@ from checks import (
     ignore_compiler_warnings,
     stirred,
 )
-from graphs import from_networkx, index_of, long_graph, permuted, sequences_of, small_graphs, split
+from helpers.graphs import from_networkx, index_of, long_graph, permuted, sequences_of, small_graphs, split
 from networkx import gnp_random_graph
 from torch import Tensor, nn
 
-from gredkit.data.hops import add_hops
+from gredkit.data.hops.index import add_hops
 from gredkit.nn.aggregators.attention import AttentionAggregator
 from gredkit.nn.aggregators.pna import PNAAggregator
 from gredkit.nn.hop_index import HopIndex

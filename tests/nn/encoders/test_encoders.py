@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from checks import (
+from helpers.checks import (
     assert_autocast,
     assert_compiles,
     assert_gradients,
@@ -13,11 +13,11 @@ from checks import (
     ignore_compiler_warnings,
     stirred,
 )
-from graphs import from_networkx, index_of, long_graph, permuted, sequences_of, small_graphs
+from helpers.graphs import from_networkx, index_of, long_graph, permuted, sequences_of, small_graphs
 from networkx import gnp_random_graph
 from torch import Tensor, nn
 
-from gredkit.data.hops import HopData, add_hops
+from gredkit.data.hops.index import HopData, add_hops
 from gredkit.nn.encoders.attention import Attention
 from gredkit.nn.encoders.gru import GRU
 from gredkit.nn.encoders.lru import LRU

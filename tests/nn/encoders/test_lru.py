@@ -4,11 +4,11 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from checks import assert_compiles, assert_near, ignore_compiler_warnings, run, stirred, weight_for
-from graphs import from_networkx, index_of, long_graph, sequences_of, small_graphs
+from helpers.checks import assert_compiles, assert_near, ignore_compiler_warnings, run, stirred, weight_for
+from helpers.graphs import from_networkx, index_of, long_graph, sequences_of, small_graphs
 from torch import Tensor
 
-from gredkit.data.hops import add_hops
+from gredkit.data.hops.index import add_hops
 from gredkit.nn.encoders.lru import LRU, MODES, initial_eigenvalues
 from gredkit.nn.hop_index import HopIndex
 

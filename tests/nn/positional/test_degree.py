@@ -1,5 +1,5 @@
 import torch
-from graphs import any_graphs, graph, to_networkx
+from helpers.graphs import any_graphs, graph, to_networkx
 from hypothesis import given, settings
 from torch_geometric.data import Data
 

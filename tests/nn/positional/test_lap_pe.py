@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from graphs import MAX_NODES, any_graphs, from_networkx, graph, permuted, to_networkx
+from helpers.graphs import MAX_NODES, any_graphs, from_networkx, graph, permuted, to_networkx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from graphs import Edges, graph
+from helpers.graphs import Edges, graph
 from torch_geometric.data import Batch
 
 from gredkit import GRED, GraphSpec, HopData, add_hops

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from graphs import graph
+from helpers.graphs import graph
 from torch_geometric.data import Data
 
 from gredkit.errors import UserError

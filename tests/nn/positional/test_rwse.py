@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from graphs import any_graphs, graph, permuted
+from helpers.graphs import any_graphs, graph, permuted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data

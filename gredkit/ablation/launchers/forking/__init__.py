@@ -1,0 +1,1 @@
+"""The server that trials are forked from."""

@@ -1,0 +1,1 @@
+"""Gin and nothing but gin: files and bindings in, plain data out."""

@@ -1,0 +1,1 @@
+"""The hop index: searched, kept in the cache, and read back."""

@@ -1,0 +1,135 @@
+"""New graphs for a trained model, read in the way of those that it was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch_geometric.data import Data
+
+from gredkit import ranges
+from gredkit.data.datasets.molecules import typed_graph
+from gredkit.data.ogb import ogb_graph
+from gredkit.data.own.cells import CATEGORIES, numbers
+from gredkit.data.own.graph_tables import GraphTables, read_folder
+from gredkit.data.own.molecule import molecule_graph
+from gredkit.data.own.smiles import read_smiles
+from gredkit.data.own.table_features import Features
+from gredkit.data.own.tables import Problems, Sentence, read_csv
+from gredkit.errors import UserError
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
+SMILES: dict[str, Callable[..., Data]] = {
+    "atom_columns": molecule_graph,
+    "atom_types": typed_graph,
+    "ogb": ogb_graph,
+}
+
+
+@dataclass(frozen=True)
+class NewGraphs:
+    """Graphs without targets, and what their owner calls them and their nodes."""
+
+    graphs: Sequence[Data]
+    names: Sequence[Any]
+    called: str = "graph"  # the column in which the names stood
+    nodes: np.ndarray | None = None  # names of the nodes of all graphs; their numbers if there are none
+
+    def named(self, predicted: pd.DataFrame) -> pd.DataFrame:
+        """Predictions with these names in place of numbers."""
+        named = predicted.assign(graph=pd.Series(self.names)[predicted["graph"]].to_numpy())
+        if "node" in named and self.nodes is not None:
+            named["node"] = self.nodes
+        return named.rename(columns={"graph": self.called})
+
+
+def from_folder(
+    path: str | Path, reading: Mapping[str, Any], trained_on: str, with_edges: bool, problems: Problems
+) -> NewGraphs:
+    """The graphs of a folder as `graph_folder` reads it; graphs.csv may be missing, and targets are not read.
+
+    Every feature column that the model was trained on must be there; others are not read.
+    """
+    if "nodes" not in reading:
+        raise UserError(
+            f"this model was trained on {trained_on}, not on tables whose columns have names: "
+            f"give --data 'package.module:function', which returns its graphs"
+        )
+    tables = read_folder(path, problems, all_files=False)
+    nodes, edges = Features(reading["nodes"]), Features(reading["edges"] if with_edges else {})
+    for name, features in (("nodes", nodes), ("edges", edges)):
+        _check(tables, name, features)
+    problems.notes(str(path), len(tables.rows("graphs")), "graphs")
+    order = torch.cat(tables.by_graph(torch.arange(len(tables.rows("nodes")))))
+    return NewGraphs(
+        graphs=tables.graphs(nodes, edges),
+        names=tables.rows("graphs")["graph"].tolist(),
+        nodes=tables.rows("nodes")["node"].to_numpy(object)[order.numpy()],
+    )
+
+
+def from_smiles(
+    path: str | Path, column: str, reading: Mapping[str, Any], trained_on: str, problems: Problems
+) -> NewGraphs:
+    """The molecules of a CSV file."""
+    make = smiles_reader(reading, trained_on)
+    table = read_csv(Path(path).expanduser())
+    table.require([column])
+    table, graphs = read_smiles(table, column, {}, make, problems)
+    problems.notes(str(path), len(graphs), "molecules")
+    return NewGraphs(graphs, table.rows[column].tolist(), called="smiles")
+
+
+def smiles_reader(reading: Mapping[str, Any], trained_on: str) -> Callable[[Mol], Data]:
+    """How a molecule becomes a graph such as the model was trained on."""
+    if "smiles" not in reading:
+        raise UserError(
+            f"this model was trained on {trained_on}, which does not say how SMILES become its graphs: "
+            f"give --data 'package.module:function', which returns them"
+        )
+    return partial(SMILES[reading["smiles"]], **{key: value for key, value in reading.items() if key != "smiles"})
+
+
+def check_reading(reading: Mapping[str, Any]) -> None:
+    """Whether the ways above can follow what a stored model says of its graphs."""
+    for name in ("nodes", "edges") if "nodes" in reading else ():
+        sizes = reading.get(name)
+        if not isinstance(sizes, Mapping):
+            raise UserError(f"'reading' names no columns of {name}")
+        for column, size in sizes.items():
+            if size is not None:
+                ranges.whole(column, size, 1, CATEGORIES)
+    if "smiles" in reading:
+        ranges.one_of("'smiles' of 'reading'", reading["smiles"], SMILES)
+        types = {key: value for key, value in reading.items() if key != "smiles"}
+        expected = {"types"} if reading["smiles"] == "atom_types" else set()
+        if types.keys() != expected or not all(_are_words(value) for value in types.values()):
+            raise UserError(f"'reading' cannot say {ranges.said(types)} of SMILES")
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _check(tables: GraphTables, name: str, features: Features) -> None:
+    tables[name].require(features.sizes)
+    for column in features.dense:
+        tables.check_column(name, column, "number")
+    for column, size in features.categorical.items():
+        tables.check_column(name, column, "category")
+        tables.check(name, numbers(tables.rows(name)[column]) >= size, _unknown(column, size))
+
+
+def _unknown(column: str, size: int) -> Sentence:
+    return lambda row: (
+        f"'{row[column]}' in {column!r} did not occur in training, where the largest was {size - 1}: "
+        f"leave the graph out, or train on some that have it"
+    )

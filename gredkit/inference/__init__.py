@@ -1,0 +1,1 @@
+"""Trained models: stored, loaded and used on new graphs."""

@@ -1,0 +1,174 @@
+"""Trained models in a folder: weights as plain numbers, and a file of JSON that says what they belong to.
+
+A stored model runs no code: components are those that are registered, and modules are imported only if whoever loads
+the model names them.
+"""
+
+import hashlib
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+from torch.nn.modules.module import (
+    register_module_buffer_registration_hook,
+    register_module_parameter_registration_hook,
+)
+
+from gredkit import ranges
+from gredkit.config.mistakes import check_settings
+from gredkit.errors import UserError, cause
+from gredkit.imports import import_own
+from gredkit.inference.about import SavedModel
+from gredkit.inference.trained import TrainedModel
+from gredkit.names import nearest
+from gredkit.nn.composition import PARTS
+from gredkit.registry import MODELS
+from gredkit.system.untrusted import MOST, Unreadable, open_file, read_bytes
+
+ABOUT, WEIGHTS = "model.json", "weights.safetensors"
+FLOATS = ("F16", "BF16", "F32", "F64")
+SPARE = 1000  # weights that a model may make and drop while it is built
+Shapes = Mapping[str, tuple[str, tuple[int, ...]]]
+log = logging.getLogger(__name__)
+
+
+def save(folder: Path, model: nn.Module, about: SavedModel) -> None:
+    """Write a model's weights and what they belong to into a folder."""
+    # A copy of each: safetensors refuses tensors that share memory, as tied weights do.
+    weights = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in model.state_dict().items()}
+    content = safetensors.torch.save(weights)
+    text = replace(about, weights_sha256=hashlib.sha256(content).hexdigest()).to_json()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / WEIGHTS).write_bytes(content)  # a full disk is then an OSError
+    (folder / ABOUT).write_text(f"{text}\n")
+
+
+def load_folder(folder: str | Path, modules: Iterable[str] = ()) -> TrainedModel:
+    """The model that `save` wrote into a folder; `modules` register components of the user's own."""
+    return _load(Path(folder), str(folder), modules)
+
+
+def load(run_id: str, tracking_uri: str | None = None, modules: Iterable[str] = ()) -> TrainedModel:
+    """The model of an MLflow run; runs are looked for where `gredkit.tracking.store` says."""
+    from gredkit.tracking.download import download  # MLflow takes two seconds
+
+    with TemporaryDirectory(prefix="gredkit-") as folder:
+        return _load(download(run_id, (ABOUT, WEIGHTS), Path(folder), tracking_uri), f"run {run_id}", modules)
+
+
+def _load(folder: Path, where: str, modules: Iterable[str]) -> TrainedModel:
+    """`where` is what sentences call the folder. All is checked before anything large is made."""
+    for name in (ABOUT, WEIGHTS):
+        if not (folder / name).exists():
+            raise UserError(f"there is no {name} in {where}: name the folder or the run of a stored model")
+    for module in modules:
+        import_own(module)
+    with _told(f"{ABOUT} in {where}"):
+        about = SavedModel.from_json(read_bytes(folder / ABOUT, MOST))
+    _check_parts(about, where)
+    with _told(f"{WEIGHTS} in {where}"):
+        shapes = _shapes(folder / WEIGHTS)
+    _check_fit(about, shapes, where)
+    with _told(f"{WEIGHTS} in {where}"):
+        weights = _weights(folder / WEIGHTS, about.weights_sha256)
+    if not about.weights_sha256:
+        log.warning(
+            "%s was stored by gredkit %s, without a checksum: damage to its weights would not be noticed; "
+            "store it again by training it again",
+            where,
+            about.version,
+        )
+    model = about.composition.build(about.spec)
+    model.load_state_dict(weights, assign=True)  # in the precision that they have
+    return TrainedModel(model.eval(), about)
+
+
+@contextmanager
+def _told(which: str) -> Iterator[None]:
+    """What is wrong with a file, as a sentence."""
+    try:
+        yield
+    except (Unreadable, SafetensorError, FileNotFoundError) as error:
+        raise UserError(f"{which} is damaged ({cause(error)}): copy or store the model again") from None
+    except UserError as error:
+        raise UserError(f"{which}: {error}") from None
+
+
+def _check_parts(about: SavedModel, where: str) -> None:
+    """Whether somebody has registered what the model is made of, and whether it takes the settings."""
+    parts = [(PARTS[kind], part) for kind, part in about.composition.parts.items() if part]
+    for registry, part in [(MODELS, about.composition.model), *parts]:
+        if part.name not in registry:
+            if not about.modules:
+                hint = f"{nearest(part.name, registry)} --import names a module that registers others"
+                raise UserError(f"the model in {where} has the unknown {registry.kind} {part.name!r}: {hint}")
+            named = " ".join(f"--import {module}" for module in about.modules)
+            raise UserError(
+                f"the model in {where} needs the {registry.kind} {part.name!r} of a module that was given in training, "
+                f"and a stored model imports none by itself: give {named} (in Python, modules={list(about.modules)})"
+            )
+        check_settings(f"{registry.plural}.{part.name}", registry[part.name], part.settings)
+
+
+def _shapes(path: Path) -> Shapes:
+    """Type and shape of each weight in a file, of which no weight is read."""
+    with open_file(path), safe_open(path, "pt") as file:
+        parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
+        return {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in parts.items()}
+
+
+def _check_fit(about: SavedModel, shapes: Shapes, where: str) -> None:
+    """Whether these are the weights of the model that is described, which is built without any for this."""
+    try:
+        with torch.device("meta"), _at_most(2 * len(shapes) + SPARE):
+            wanted = about.composition.build(about.spec).state_dict()
+    except UserError:
+        raise
+    except Exception as error:  # of whatever component it is, for settings that it was never given before
+        raise UserError(f"the model that {ABOUT} in {where} describes cannot be built: {cause(error)}") from None
+    for name in {**wanted, **shapes}:
+        ours = tuple(wanted[name].shape) if name in wanted else "nothing"
+        kind, theirs = shapes.get(name, ("", "nothing"))
+        if ours != theirs or (kind in FLOATS) != wanted[name].is_floating_point():
+            raise UserError(
+                f"{WEIGHTS} in {where} does not fit the model that {ABOUT} describes ({ranges.said(name)} is "
+                f"{kind} {ranges.said(theirs)} there, and {ranges.said(ours)} here): "
+                f"use gredkit {about.version} and the modules that it was trained with"
+            )
+
+
+@contextmanager
+def _at_most(count: int) -> Iterator[None]:
+    """Ends the building of a model that gets more parameters and buffers than this."""
+    made = 0
+
+    def add(module: nn.Module, name: str, value: Tensor | None) -> None:
+        nonlocal made
+        made += value is not None
+        if made > count:
+            raise UserError(f"{ABOUT} describes a model that has more weights than {WEIGHTS}: store the model again")
+
+    hooks = [register_module_parameter_registration_hook(add), register_module_buffer_registration_hook(add)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _weights(path: Path, checksum: str) -> dict[str, Tensor]:
+    content = read_bytes(path)
+    if checksum and hashlib.sha256(content).hexdigest() != checksum:
+        raise Unreadable("its checksum differs: something in it was changed")
+    weights = safetensors.torch.load(content)
+    for name, values in weights.items():
+        if values.is_floating_point() and not values.isfinite().all():
+            raise Unreadable(f"{ranges.said(name)} holds a number that is not finite")
+    return weights

@@ -1,0 +1,97 @@
+"""A trained model at work on new graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import torch
+from threadpoolctl import threadpool_limits
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from gredkit.data.hops.index import HopData, add_hops, in_parallel
+from gredkit.data.own.cells import CLASSES
+from gredkit.data.own.fitting import Expected, fitted
+from gredkit.errors import UserError
+from gredkit.nn.positional.base import PositionalEncoding
+from gredkit.training.device import resolve
+from gredkit.training.evaluation import predict_all
+
+if TYPE_CHECKING:
+    from gredkit.inference.about import SavedModel
+
+BLOCK = 4096  # graphs whose hop index is in memory at a time
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model with its weights, and what is known of its training."""
+
+    model: nn.Module
+    about: SavedModel
+
+    def predict(self, graphs: Iterable[Data], batch_size: int = 64, device: str = "cpu") -> pd.DataFrame:
+        """One row a graph, or a node for a model of nodes, with the numbers of both.
+
+        Classes: `predicted`, and the probability of each as `p_<class>`. Labels: `p_<label>`. Numbers: one
+        column a target. Hop index and positional encoding are computed here; the graphs need neither.
+        """
+        graphs = list(graphs)
+        return self.frame(self.outputs(graphs, batch_size, device), graphs)
+
+    def outputs(self, graphs: Sequence[Data], batch_size: int = 64, device: str = "cpu") -> Tensor:
+        """What the model itself answers. Shape: -> [graphs, outputs], or [nodes, outputs] for a model of nodes"""
+        if batch_size < 1:
+            raise UserError(f"a batch has at least one graph, not {batch_size}")
+        if not len(graphs):
+            raise UserError("there are no graphs to predict: give at least one")
+        where = resolve(device)
+        self.model.to(where)
+        numbered, parts = iter(enumerate(graphs)), []
+        while block := list(islice(numbered, BLOCK)):
+            parts.append(predict_all(self.model, self._prepared(block), batch_size, where, self.about.precision))
+        return torch.cat(parts)
+
+    def frame(self, outputs: Tensor, graphs: Sequence[Data]) -> pd.DataFrame:
+        """Outputs in the words of the task. Shape: outputs [items, outputs]"""
+        if self.about.spec.level == "node":
+            places = [(i, node) for i, graph in enumerate(graphs) for node in range(graph.num_nodes)]
+            rows = pd.DataFrame(places, columns=["graph", "node"])
+        else:
+            rows = pd.DataFrame({"graph": range(len(graphs))})
+        names = self.about.output_names
+        if self.about.task in CLASSES:
+            rows["predicted"] = [names[i] for i in outputs.argmax(1).tolist()]
+            outputs = outputs.softmax(1)
+        elif self.about.task == "labels":
+            outputs = outputs.sigmoid()
+        if self.about.task != "regression":
+            names = [f"p_{name}" for name in names]
+        return pd.concat([rows, pd.DataFrame(outputs.numpy(), columns=names)], axis=1)
+
+    def _prepared(self, graphs: Sequence[tuple[int, Data]]) -> list[HopData]:
+        """Numbered graphs, checked, with their hop index and what the positional encoding computes."""
+        about = self.about
+        nodes = Expected("x", about.spec.nodes, about.node_columns)
+        edges = None
+        if about.needs_edges and about.spec.edges is not None:
+            edges = Expected("edge_attr", about.spec.edges, about.edge_columns)
+        positional: PositionalEncoding | None = getattr(self.model, "positional", None)
+
+        def prepared(numbered: tuple[int, Data]) -> HopData:
+            number, graph = numbered
+            made = fitted(graph, f"graph {number}", nodes, edges)
+            try:
+                hops = add_hops(made, about.K)
+            except UserError as error:
+                raise UserError(f"graph {number}: {error}") from None
+            if positional is not None and positional.key:
+                hops[positional.key] = positional.precompute(made)
+            return hops
+
+        with threadpool_limits(1):  # the graphs are spread over the cores already
+            return list(in_parallel(prepared, graphs, "hop index"))

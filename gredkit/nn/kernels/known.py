@@ -1,0 +1,269 @@
+"""What the kernels compute: the table of the modules that they stand for, down to each weight and setting.
+
+A module is read by it before a weight of it is used. If anything is not as the table says (another type, a part
+put in the place of another, a hook, a method or number changed on the object or on its class, a weight that is
+no plain tensor of its size), kernels are not used for it, and it is called like any other module.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.modules.module import _has_any_global_hook
+
+from gredkit.nn.kernels.usable import is_plain
+
+Bound = dict[Any, Any]  # sizes and settings by their names in the table, shapes by the names of their sizes
+Check = Callable[[Any, Bound], bool]
+Class = TypeVar("Class", bound=type)
+METHODS = (FunctionType, property, cached_property)
+
+_kinds: dict[type, str] = {}  # by which name of the table a class goes
+_methods: dict[type, frozenset[str]] = {}  # of classes that are taken at their word
+_originals: list[tuple[Any, str, Any]] = []  # where something is found, its name, and what it is
+
+
+def trusted(cls: Class) -> Class:
+    """The class, of which kernels skip methods, as they are now."""
+    methods = {name: one for name, one in vars(cls).items() if isinstance(one, METHODS) and name != "__init__"}
+    _methods[cls] = frozenset(name for name, one in methods.items() if not isinstance(one, cached_property))
+    _originals.extend((cls, name, one) for name, one in methods.items())
+    return cls
+
+
+def known(cls: Class) -> Class:
+    """The class of a module, which the table knows from now on."""
+    _kinds[cls] = next((_kinds[base] for base in cls.__bases__ if base in _kinds), cls.__name__)
+    _originals.append((cls, "forward", cls.forward))  # type: ignore[attr-defined]
+    return trusted(cls)
+
+
+def is_itself(one: object) -> bool:
+    """Whether it is of a trusted class, and none of its methods was put aside."""
+    methods = _methods.get(type(one))
+    return methods is not None and methods.isdisjoint(vars(one))
+
+
+for _class in (nn.Linear, nn.LayerNorm, nn.GELU, nn.Dropout, nn.Identity, nn.Embedding):
+    _kinds[_class] = _class.__name__
+    _originals.append((_class, "forward", _class.forward))
+_originals += [(nn.Module, name, getattr(nn.Module, name)) for name in ("__call__", "_call_impl", "__getattr__")]
+_originals += [(F, name, getattr(F, name)) for name in ("linear", "layer_norm", "gelu", "dropout", "embedding")]
+
+
+# The words of the table: what a setting has to be.
+
+
+def anything(value: Any, bound: Bound) -> bool:
+    """The kernels do not read it, nor does the module's forward pass."""
+    return True
+
+
+def alike(name: str, is_fit: Callable[[Any], bool]) -> Check:
+    """One and the same wherever the name occurs, and fit."""
+    return lambda value, bound: is_fit(value) and bound.setdefault(name, value) == value
+
+
+def exactly(*values: Any) -> Check:
+    """One of these."""
+    is_fit = among(*values)
+    return lambda value, bound: is_fit(value)
+
+
+def among(*values: Any) -> Callable[[Any], bool]:
+    """Whether a value is one of these, which are of one type."""
+    return lambda value: type(value) is type(values[0]) and value in values
+
+
+def is_share(value: Any) -> bool:
+    """Of dropout: a number that leaves something, also when it is counted in parts of 2**32."""
+    return type(value) in (int, float) and 0 <= value < 1 and round(value * 2**32) < 2**32
+
+
+def is_size(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+def is_small(value: Any) -> bool:
+    return type(value) is float and 0 < value < 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """A module that the kernels know: its class, all its weights, parts and settings, and nothing else.
+
+    A weight has the named sizes. A part is one of several, told apart by their class, or anything if none is listed.
+    """
+
+    kind: str
+    weights: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parts: Mapping[str, tuple["Part", ...]] = field(default_factory=dict)
+    settings: Mapping[str, Check] = field(default_factory=dict)
+
+    # What `read` asks for each module of each step, made once.
+    attributes: frozenset[str] = field(init=False)  # all that stand in the module's __dict__
+    checks: tuple[tuple[str, Check], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", frozenset(vars(nn.Module())) | set(self.settings))
+        object.__setattr__(self, "checks", tuple(one for one in self.settings.items() if one[1] is not anything))
+
+    def read(self, module: Any, bound: Bound, weights: list[Tensor]) -> bool:
+        """Whether the module is this one; its weights are added to those found, sizes and settings to those bound."""
+        if _kinds.get(type(module)) != self.kind:
+            return False
+        state = module.__dict__
+        if (
+            state.keys() != self.attributes
+            or state["_forward_hooks"]
+            or state["_forward_pre_hooks"]
+            or state["_backward_hooks"]
+            or state["_backward_pre_hooks"]
+            or state["_buffers"]
+            or state["_parameters"].keys() != self.weights.keys()
+            or state["_modules"].keys() != self.parts.keys()
+        ):
+            return False
+        for name, check in self.checks:
+            if not check(state[name], bound):
+                return False
+        for name, sizes in self.weights.items():
+            if not is_plain(weight := state["_parameters"][name]):
+                return False
+            if bound.get(sizes) != (shape := weight.shape) and not _binds(sizes, shape, bound):
+                return False
+            weights.append(weight)
+        for name, parts in self.parts.items():
+            if parts and not any(part.read(state["_modules"][name], bound, weights) for part in parts):
+                return False
+        return True
+
+
+def _binds(sizes: tuple[str, ...], shape: tuple[int, ...], bound: Bound) -> bool:
+    """Whether a weight can have this shape; if so, it is the one for its names from now on."""
+    if len(shape) != len(sizes) or any(
+        bound.setdefault(name, size) != size or not size for name, size in zip(sizes, shape, strict=True)
+    ):
+        return False
+    bound[sizes] = shape
+    return True
+
+
+# The table. Weights stand in the order in which the kernels take them; d, m and n are the width of the rows, of
+# the set MLP and of the recurrence's state.
+
+
+def linear(outputs: str, inputs: str) -> Part:
+    return Part(
+        "Linear",
+        weights={"weight": (outputs, inputs), "bias": (outputs,)},
+        settings={"in_features": anything, "out_features": anything},
+    )
+
+
+DENSE = linear("out", "d")
+NORM = Part(
+    "LayerNorm",
+    weights={"weight": ("d",), "bias": ("d",)},
+    settings={
+        "normalized_shape": lambda value, bound: type(value) is tuple and value == (bound.get("d"),),
+        "eps": alike("eps", is_small),
+        "elementwise_affine": anything,
+    },
+)
+GELU = Part("GELU", settings={"approximate": alike("gelu", among("none", "tanh"))})
+MLP = Part("SetMLP", parts={"norm": (NORM,), "up": (linear("m", "d"),), "gelu": (GELU,), "down": (linear("d", "m"),)})
+RECURRENCE = Part(
+    "LRU",
+    weights={
+        "nu_log": ("n",),
+        "theta_log": ("n",),
+        "gamma_log": ("n",),
+        "in_re": ("n", "d"),
+        "in_im": ("n", "d"),
+        "out_re": ("d", "n"),
+        "out_im": ("d", "n"),
+    },
+    settings={"dim": alike("d", is_size), "state_dim": alike("n", is_size), "mode": exactly("auto", "kernel")},
+)
+GLU = Part("GLU", parts={"value": (linear("d", "d"), Part("Identity")), "gate": (linear("d", "d"),)})
+DROPOUT = Part(
+    "Dropout",
+    settings={
+        "p": alike("dropout", is_share),
+        "inplace": exactly(False),
+        "training": alike("training", among(True, False)),
+    },
+)
+
+
+def layer(*aggregator: Part) -> Part:
+    return Part(
+        "GREDLayer",
+        parts={
+            "aggregator": aggregator,
+            "mlp": (MLP,),
+            "norm": (NORM,),
+            "encoder": (RECURRENCE,),
+            "gelu": (GELU,),
+            "glu": (GLU,),
+            "dropout": (DROPOUT,),
+        },
+        settings={"dim": anything, "empty_hops": alike("empty_hops", among("constant", "zero"))},
+    )
+
+
+LAYER = layer(Part("SumAggregator"))
+BEHIND_SUMS = layer()  # the aggregator has been called, whatever it is
+EMBEDDING = Part(
+    "Embedding",
+    weights={"weight": ("symbols", "d")},
+    settings={
+        "num_embeddings": anything,
+        "embedding_dim": anything,
+        "padding_idx": exactly(None),
+        "max_norm": exactly(None),
+        "norm_type": anything,
+        "scale_grad_by_freq": exactly(False),
+        "sparse": exactly(False),
+    },
+)
+
+
+class Found(NamedTuple):
+    """What was read of modules: the weights of each, in the order of the table, and what they have in common."""
+
+    weights: list[list[Tensor]]
+    bound: Bound
+
+    @property
+    def gelu(self) -> str:
+        return self.bound["gelu"]
+
+    @property
+    def eps(self) -> float:
+        return self.bound["eps"]
+
+    @property
+    def dropout(self) -> float:
+        """The share that is dropped."""
+        return self.bound["dropout"] if self.bound["training"] else 0.0
+
+
+def read(*modules: tuple[Part, nn.Module], **bound: Any) -> Found | None:
+    """What kernels need to do the modules' work, or None if one is not just what the table says.
+
+    Sizes and settings of one name have to be the same in all of them, and those that are `bound` already.
+    """
+    if _has_any_global_hook() or any(getattr(owner, name) is not one for owner, name, one in _originals):
+        return None
+    found: list[list[Tensor]] = []
+    for part, module in modules:
+        found.append([])
+        if not part.read(module, bound, found[-1]):
+            return None
+    return Found(found, bound)

@@ -1,0 +1,117 @@
+"""Several layers in one call of C: the sums of their sets, and all steps behind them."""
+
+import ctypes
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gredkit.nn.kernels.build import library
+from gredkit.nn.kernels.call import call, expect
+from gredkit.nn.kernels.index import Index, Sums
+from gredkit.nn.kernels.shapes import (
+    OF_MLP,
+    OF_RECURRENCE,
+    Weights,
+    columns,
+    form,
+    four,
+    of_gate,
+    of_mlp,
+    of_recurrence,
+    rows,
+)
+from gredkit.nn.kernels.steps import Dropout
+
+
+class Layers(NamedTuple):
+    """What layers have in common."""
+
+    width: int  # hops that have a matrix
+    gelu: str
+    eps: float
+    dropout: Dropout  # with a seed for each layer
+
+
+class _Shape(ctypes.Structure):
+    """The same with all sizes, as the kernels read it."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("layers", "nodes", "sets", "cuts", "dim", "hidden", "states", "width")),
+        *((name, ctypes.c_int64) for name in ("gelu", "keep")),
+        *((name, ctypes.c_double) for name in ("eps", "scale")),
+    )
+
+
+def layers(
+    of: Layers, index: Index, sums: Sums | None, weights: Sequence[Weights], x: Tensor, keep: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """h, and what each layer keeps. Shape: x [nodes, d], or [sets, d] without `sums` -> [nodes, d]"""
+    shape = _checked(of, index, sums, weights, x, keep)
+    kept = [x.new_empty(_room(shape)) for _ in range(shape.layers if keep else 1)]
+    h = x.new_empty(len(index), shape.dim)
+    call("layers_forward", shape, *_seeds(of), index.tensors, _rows(sums), _in_a_row(weights), x, kept, h)
+    return h, kept
+
+
+def layers_backward(
+    of: Layers, index: Index, sums: Sums | None, back: Sums | None, weights: Sequence[Weights], x: Tensor,
+    kept: Weights, into_h: Tensor, into: Sequence[Weights],
+) -> Tensor:  # fmt: skip
+    """The gradient of x. `back` are the sums of the transposed matrix."""
+    shape = _checked(of, index, sums, weights, x, keep=True)
+    for one, gradients in zip(weights, into, strict=True):
+        expect(gradients, [tuple(weight.shape) for weight in one])
+    expect([into_h, *kept], [(len(index), shape.dim), *[(_room(shape),)] * shape.layers])
+    if sums is not None:
+        if back is None or (len(back), back.num_columns) != (sums.num_columns, len(sums)):
+            raise ValueError("the transposed matrix is not that of the sums")
+        back.unchanged()
+    into_x = torch.empty_like(x)
+    matrices = _rows(sums), _rows(back)
+    both = _in_a_row(weights), _in_a_row(into)
+    call("layers_backward", shape, *_seeds(of), index.tensors, *matrices, both[0], x, kept, into_h, into_x, both[1])
+    return into_x
+
+
+def _checked(of: Layers, index: Index, sums: Sums | None, weights: Sequence[Weights], x: Tensor, keep: bool) -> _Shape:
+    """The sizes, once it is clear that all tensors have them."""
+    if not weights or len(of.dropout.seeds) != len(weights):
+        raise ValueError(f"{len(weights)} layers have {len(of.dropout.seeds)} seeds")
+    first, at = weights[0], OF_MLP + OF_RECURRENCE
+    d, m, n = columns(x), rows(first, 2), rows(first, OF_MLP)
+    shapes = [*of_mlp(d, m), *of_recurrence(n, d), *of_gate(d, len(first) - at)]
+    for one in weights:
+        expect(one, shapes)
+    expect([x], [(index.num_sets if sums is None else len(index), d)])
+    index.expect_hops(of.width)
+    if sums is not None:
+        if (len(sums), sums.num_columns) != (index.num_sets, len(index)):
+            raise ValueError("the sums are not those of the index's sets over its nodes")
+        sums.unchanged()
+    nodes, sets, parts = len(index), index.num_sets, len(index.cuts) - 1
+    return _Shape(
+        len(weights), nodes, sets, parts, d, m, n, of.width, form(of.gelu), keep, of.eps, of.dropout.scale
+    )  # fmt: skip
+
+
+def _room(shape: _Shape) -> int:
+    """How many numbers a layer keeps."""
+    found = library()
+    assert found is not None
+    return found.layer_kept(ctypes.byref(shape))
+
+
+def _seeds(of: Layers) -> tuple[int, ctypes.Array[ctypes.c_uint32]]:
+    return of.dropout.limit, (ctypes.c_uint32 * len(of.dropout.seeds))(*of.dropout.seeds)
+
+
+def _rows(sums: Sums | None) -> tuple[Tensor | None, Tensor | None]:
+    return (None, None) if sums is None else (sums.start, sums.columns)
+
+
+def _in_a_row(weights: Sequence[Weights]) -> list[Tensor | None]:
+    """All weights of layers, None for those of the value in the half form."""
+    at = OF_MLP + OF_RECURRENCE
+    return [one for layer in weights for one in (*layer[:at], *four(layer[at:]))]

@@ -1,0 +1,1 @@
+"""What several figures share: style, panels, lines and dots."""

@@ -1,0 +1,71 @@
+"""Scores of a few names, one below the other: every seed, mean and deviation."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from gredkit.reports.drawing.lines import SEED
+from gredkit.reports.drawing.panels import NOTHING, all_wrapped, first_in_row, within_reason, wrapped
+from gredkit.reports.drawing.style import QUIET, Look
+from gredkit.reports.drawing.trials import mean_and_deviation, score_name, scored, without_score
+
+WIDTH = 24  # letters of a name in one line
+
+
+def rows_height(names: Sequence[str], fates: bool) -> float:
+    """Inches that the names need, one below the other, with room for what became of lost trials."""
+    lines = max(name.count("\n") + 1 for name in all_wrapped(names, WIDTH, 2)) + fates
+    return max(0.55 + len(names) * max(0.17, 0.115 * lines + 0.03), 1.0)
+
+
+def side_by_side(count: int, names: Sequence[str], fates: bool) -> int | None:
+    """Panels in a row: fewer if long names or fates need the room."""
+    return min(count, 3) if count <= 6 and (fates or max(map(len, names)) > 16) else None
+
+
+def score_dots(axes: Axes, rows: pd.DataFrame, names: pd.Series, order: Mapping[str, Look]) -> None:
+    """A row a name, the first on top; names of trials without a score say how many and why."""
+    labels = all_wrapped(list(order), WIDTH, 2) if first_in_row(axes) else [""] * len(order)
+    for place, (name, look) in enumerate(order.items()):
+        some = rows[names[rows.index] == name]
+        good = scored(some).sort_values("seed")["test"].astype(float)
+        if len(good):
+            mean, deviation = mean_and_deviation(good)
+            above = 0.1 if len(good) > 1 else 0.0
+            axes.errorbar(
+                mean, place - above, xerr=deviation or None, color=look.colour, fmt=look.marker, ms=look.size(5),
+                mec="white", mew=0.5, elinewidth=1.4, zorder=3,
+            )  # fmt: skip
+            if len(good) > 1:
+                spread = place + 0.22 + 0.06 * np.resize([0, 1, -1], len(good))
+                axes.scatter(good, spread, s=6, color=look.colour, alpha=0.55, lw=0, zorder=2)
+        labels[place] = "\n".join(filter(None, [labels[place], _fate(some)]))
+    axes.set_yticks(range(len(order)), labels)
+    axes.set_ylim(len(order) - 0.45, -0.55)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    if scored(rows).empty:
+        axes.set_xticks([])
+        axes.spines["bottom"].set_visible(False)
+        axes.text(0.5, 0.5, NOTHING, transform=axes.transAxes, ha="center", va="center", color=QUIET)
+        return
+    axes.set_xlabel(score_name(rows))
+    axes.set_xlim(within_reason(*axes.get_xlim(), rows))
+    axes.locator_params(axis="x", nbins=4)
+
+
+def _fate(rows: pd.DataFrame) -> str:
+    """What a label says of trials without a score; a name that a dataset does not have is said, too."""
+    return wrapped(without_score(rows).replace(", ", ",\n"), WIDTH) if len(rows) else "not planned"
+
+
+def dot_handles(several: bool) -> list[Artist]:
+    """What a legend shows of the marks."""
+    if not several:
+        return []
+    mean = Line2D([], [], color=QUIET, marker="o", ms=5, mec="white", mew=0.5, lw=1.4, label="mean ± s.d. over seeds")
+    return [mean, Line2D([], [], color=QUIET, ls="", marker="o", ms=2.5, alpha=0.7, label=SEED)]

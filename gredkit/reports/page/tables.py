@@ -1,0 +1,163 @@
+"""The tables of the page: a row a variant and dataset, and a row a trial."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from gredkit.reports.again import run_address, trial_command
+from gredkit.reports.numbers import NOTHING, p_value, several, significant
+from gredkit.reports.page.html import Column, Html, folded, joined, number, sortable, tag
+from gredkit.reports.page.layout import COSTS, PUBLISHED, SCORE, Grid, grid
+from gredkit.reports.published import reference
+from gredkit.reports.statistics import GROUP, TASK
+from gredkit.reports.study import StudyData
+from gredkit.reports.summary import about_intervals
+
+Row = dict[str, Any]
+Titles = dict[tuple[str, ...], str]  # of each dataset and metric
+MOST = 1000  # rows of a table; the others are in the files beside the page
+FEW = 50  # trials that are seen without a click
+DIFFERENCES = ("difference to base", "p (corrected)", "effect size")
+DIFFERENCE = (
+    "over the seeds that both finished, + is better, with its interval in brackets; bold where it holds, which is "
+    "where the interval excludes 0. p: of a paired t test, times the number of comparisons (Bonferroni). Effect size: "
+    "mean over standard deviation of the differences, corrected for few seeds (Hedges)."
+)
+MEASURED = {
+    "test": "test",
+    "train": "training",
+    "validation": "validation",
+    "epoch": "best epoch",
+    "seconds": "seconds",
+}
+
+
+def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
+    """Mean and spread, difference to the base, costs; then what must be known to read it."""
+    laid = grid(summary)
+    if not laid.rows:
+        return joined(tag("p", note) for note in laid.notes)
+    notes = list(laid.notes)
+    if len(comparisons):
+        notes.append(f"Difference: to {', '.join(comparisons['base'].unique())}, {DIFFERENCE}")
+    if comparisons["low"].notna().any():
+        notes.append(about_intervals(int(comparisons["tests"].iloc[0])))
+    if len(summary) > MOST:
+        notes.append(f"These are the first {MOST:,} of {len(summary):,} rows; table.csv has all.")
+    tasks = summary[TASK].drop_duplicates().itertuples(index=False, name=None)
+    titles = {task: title for task, (_, title) in zip(tasks, laid.columns, strict=False)}  # in the order of the grid
+    numbers = list(dict.fromkeys(group for group, _ in laid.columns))[1:]  # beside the test score
+    names = [SCORE, "seeds", *DIFFERENCES, *numbers]
+    columns = (Column("dataset"), Column("variant"), *(Column(name, True) for name in names), Column("again"))
+    rows = [*_variants(summary.head(MOST), comparisons, laid, titles), *_published(titles, len(numbers))]
+    return joined([sortable(columns, rows, "Test scores"), tag("p", " ".join(notes), class_="notes")])
+
+
+def _variants(summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid, titles: Titles) -> Iterator[Html]:
+    """The texts are those of the other tables, the numbers that they are sorted by are exact."""
+    places = {task: place for place, task in enumerate(titles)}
+    cells_of = {cells[0].text: cells[1:] for cells in laid.rows}
+    compared = {tuple(row[name] for name in GROUP): row for row in comparisons.to_dict("records")}
+    bases = set(comparisons[[*TASK, "base"]].itertuples(index=False, name=None))
+    for nth, row in enumerate(summary.to_dict("records")):
+        group = tuple(row[name] for name in GROUP)
+        score, *others = cells_of[str(row["variant"])][places[group[:2]] :: len(places)]  # one of each group
+        values = [row[name] for name in (["train_mean"] if len(others) > len(COSTS) else []) + list(COSTS)]
+        yield tag(
+            "tr",
+            tag("td", titles[group[:2]]),
+            tag("th", row["variant"], scope="row"),
+            number(_below(score.text), row["mean"], score.bold),
+            number(row["n"], row["n"]),
+            *_difference(compared.get(group), group in bases),
+            *(number(cell.text, value) for cell, value in zip(others, values, strict=True)),
+            tag("td", tag("a", "how", href=f"#again-{nth}")),
+        )
+
+
+def _difference(row: Row | None, is_base: bool) -> list[Html]:
+    """Difference with its interval, p, and effect size; a dash is what so few seeds cannot tell."""
+    if row is None or not row["pairs"]:
+        return [number("base" if is_base else NOTHING, None), number("", None), number("", None)]
+    text = f"{'+' if row['difference'] > 0 else ''}{significant(row['difference'])}"
+    if pd.notna(row["low"]):
+        text += f" ({significant(row['low'])} to {significant(row['high'])})"
+    corrected = row["p_corrected"]
+    p = p_value(corrected).removeprefix("p ").removeprefix("= ") if pd.notna(corrected) else NOTHING
+    return [
+        number(_below(text), row["difference"], row["holds"]),
+        number(p, corrected),
+        number(significant(row["effect"], 2), row["effect"]),
+    ]
+
+
+def _below(text: str) -> Html:
+    """What a text has in brackets stands on a line of its own, so that the table is narrow enough for a screen."""
+    first, bracket, rest = text.partition(" (")
+    return joined([first, tag("small", f"({rest}")] if bracket else [first])
+
+
+def _published(titles: Titles, others: int) -> Iterator[Html]:
+    """A row for each dataset that the paper has."""
+    for (dataset, metric), title in titles.items():
+        known = reference(dataset, metric)
+        if known:
+            yield tag(
+                "tr",
+                tag("td", title),
+                tag("th", f"{PUBLISHED} (table {known.table})", scope="row"),
+                number(_below(f"{known.score} ({known.budget})"), known.mean),
+                number(known.runs, known.runs),
+                *[number("", None)] * (len(DIFFERENCES) + others),
+                tag("td", ""),
+                class_="published",
+            )
+
+
+def trials(study: StudyData, final: pd.DataFrame) -> Html:
+    """Every seed, with its run; folded away if there are many."""
+    if final.empty:
+        return tag("p", "There are no trials yet.")
+    rest = ""
+    if len(final) > MOST:
+        rest = f"These are the first {MOST:,} of {len(final):,} trials; results.parquet has all."
+    shown = {name: title for name, title in MEASURED.items() if name != "train" or _is_known(final, name)}
+    names = [Column("seed", True), Column("state"), *(Column(title, True) for title in shown.values())]
+    columns = (Column("dataset"), Column("variant"), *names, Column("run"), Column("again"))
+    rows = (_trial(study, row, list(shown)) for row in final.head(MOST).to_dict("records"))
+    table = sortable(columns, rows, "All trials")
+    title = f"All {several(len(final), 'trial')}" if len(final) > 1 else "1 trial"
+    return folded(title, *([tag("p", rest)] if rest else []), table, is_open=len(final) <= FEW)
+
+
+def _is_known(final: pd.DataFrame, name: str) -> bool:
+    return name in final and bool(final[name].notna().any())
+
+
+def _trial(study: StudyData, row: Row, shown: list[str]) -> Html:
+    numbers = {name: pd.to_numeric(row[name], errors="coerce") for name in shown}
+    run = row["run"] or ""
+    copied = trial_command(study, run) if run else None
+    what = f"{row['variant']} on {row['dataset']}, seed {row['seed']}"
+    copy = tag("button", "copy", type="button", data_copy=copied, aria_label=f"copy the command of {what}")
+    return tag(
+        "tr",
+        tag("td", row["dataset"]),
+        tag("td", row["variant"]),
+        number(row["seed"], row["seed"]),
+        tag("td", row["state"], class_=None if row["state"] == "finished" else "lost"),
+        *(number(_measured(name, value), value) for name, value in numbers.items()),
+        tag("td", link(study, run, run[:8])),
+        tag("td", copy if run else ""),
+    )
+
+
+def _measured(name: str, value: float) -> str:
+    return f"{value:.0f}" if name == "epoch" and pd.notna(value) else significant(value)
+
+
+def link(study: StudyData, run: str, text: str) -> Html:
+    """A text that leads to a run, if there is one."""
+    address = run_address(study, run)
+    return tag("a", text, href=address, title=run) if address else joined([text])

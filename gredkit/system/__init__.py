@@ -1,0 +1,1 @@
+"""Files, streams and folders of this machine, used with care."""

@@ -1,0 +1,136 @@
+"""What MLflow is told of one trial, from the folder in which the trial writes it down."""
+
+import json
+import re
+from typing import Any
+
+from gredkit.ablation.trial import Trial
+from gredkit.system.private import portable, shown
+from gredkit.tracking.measured import Event, curve, measured
+from gredkit.tracking.store import StoreError
+from gredkit.tracking.tracker import STATUS, Tracker, common_tags
+from gredkit.trials.folder import TrialFolder
+
+LONGEST = 5000  # characters of a tag or a parameter; MLflow takes a few more
+FORBIDDEN = re.compile(r"[^\w .:/-]", re.ASCII)  # in the name of a parameter
+METRICS, PARAMS = 900, 90  # MLflow takes 1000 and 100 at a time
+
+
+def send(tracker: Tracker, folder: TrialFolder) -> bool:
+    """Tell MLflow what happened since the last time; whether the trial is done with.
+
+    The folder remembers up to where MLflow has it. A crash may come before it does: what was told and not remembered
+    is found in the store, and not told twice.
+    """
+    if folder.sent().get("store") != shown(tracker.uri):
+        folder.forget_run()  # it was told to another store
+    sent = folder.sent()
+    events, place = folder.events(sent.get("place", 0))
+    if not events:
+        return bool(sent.get("done"))
+    run = sent.get("run") or _find_or_create(tracker, folder, events[0]["time"])
+    lifecycle = [event for event in events if event["event"] in ("started", "ended")]
+    if started := [event for event in lifecycle if event["event"] == "started"]:
+        _start(tracker, run, folder, started[-1])
+    if any(event["event"] == "kernels" for event in events):
+        tracker.client.set_tag(run, "kernels", _kernels(folder))
+    metrics = [metric for event in events for metric in measured(event)]
+    if metrics:
+        has = tracker.has(run)
+        metrics = [metric for metric in metrics if (metric.key, metric.step) not in has]
+    for begin in range(0, len(metrics), METRICS):
+        tracker.client.log_batch(run, metrics=metrics[begin : begin + METRICS])
+    done = False
+    if lifecycle and lifecycle[-1]["event"] == "ended":
+        _end(tracker, run, folder, lifecycle[-1])
+        done = lifecycle[-1]["state"] != "interrupted"
+    folder.mark_sent(run=run, place=place, done=done)
+    return done
+
+
+def send_anew(tracker: Tracker, folder: TrialFolder) -> bool:
+    """`send`; if MLflow knows the run no more, because somebody deleted it, all is told to a new one."""
+    try:
+        return send(tracker, folder)
+    except StoreError as error:
+        if not error.refused or not folder.sent():
+            raise
+    folder.forget_run()
+    return send(tracker, folder)
+
+
+def _find_or_create(tracker: Tracker, folder: TrialFolder, started: int) -> str:
+    """The run of a trial; one that was made right before a crash has the time of the folder's first event."""
+    trial = folder.trial()
+    same = sorted(known.run for known in tracker.runs_of(trial.id) if known.started == started)
+    run = same[0] if same else _create(tracker, trial, started)
+    folder.mark_sent(run=run, store=shown(tracker.uri))
+    return run
+
+
+def _create(tracker: Tracker, trial: Trial, started: int) -> str:
+    """A run with the tags by which MLflow's views select and group."""
+    tags = {
+        "kind": "trial",
+        "study": trial.study,
+        "variant": trial.variant,
+        "dataset": trial.dataset,
+        "seed": str(trial.seed),
+        "role": trial.role,
+        "tuning": trial.tuning,
+        "trial_id": trial.id,
+        "metric": trial.metric,
+        "larger_is_better": str(trial.larger_is_better).lower(),
+        "axes": json.dumps(trial.axes, default=repr),
+        "state": "running",
+        "mlflow.parentRunId": tracker.invocation,
+        **common_tags(),
+    }
+    tags = {name: value[:LONGEST] for name, value in tags.items() if value}
+    name = f"{trial.variant} · {trial.dataset} · seed {trial.seed}"
+    return tracker.create(started, tags, name)
+
+
+def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
+    """The trial runs, for the first time or again, under this invocation."""
+    tracker.client.update_run(run, status="RUNNING")
+    tracker.client.set_tag(run, "message", "")  # of an earlier attempt
+    tags = {"state": "running", "device": event["device"], "mlflow.parentRunId": tracker.invocation}
+    for name, value in tags.items():
+        tracker.client.set_tag(run, name, value)
+    tracker.client.log_artifacts(run, str(folder.artifacts))
+    if not folder.sent().get("described"):
+        trial = folder.trial()
+        _describe(tracker, run, {**trial.settings, "variant": trial.variant, **event["described"]})
+        folder.mark_sent(described=True)
+
+
+def _kernels(folder: TrialFolder) -> str:
+    """Whether compiled kernels ran: the same in all attempts, or one after the other."""
+    told = dict.fromkeys(event["used"] for event in folder.events()[0] if event["event"] == "kernels")
+    return portable("; then ".join(told))[:LONGEST]
+
+
+def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:
+    """Parameters, which can be told only once."""
+    from mlflow.entities import Param
+
+    params = [Param(FORBIDDEN.sub("_", name), str(value)[:LONGEST]) for name, value in settings.items()]
+    for begin in range(0, len(params), PARAMS):
+        tracker.client.log_batch(run, params=params[begin : begin + PARAMS])
+
+
+def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
+    """The state is told last: who reads it finds the rest there."""
+    trial = folder.trial()
+    tracker.client.set_tag(run, "message", portable(event["message"])[:LONGEST])
+    if trained := curve(folder.events()[0]):
+        tracker.client.set_tag(run, "curve", trained)
+    tracker.client.log_artifacts(run, str(folder.artifacts))
+    if folder.log.is_file() and folder.log.stat().st_size:
+        tracker.client.log_text(run, portable(folder.log.read_text(errors="replace")), folder.log.name)
+    if event["state"] == "finished" and not tracker.claim_result(trial.id, run):
+        tracker.discard(run)  # another invocation has told the same result
+        return
+    tracker.client.set_tag(run, "state", event["state"])
+    tracker.client.set_terminated(run, STATUS[event["state"]], event["time"])

@@ -1,0 +1,192 @@
+"""What MLflow is told: an experiment a study, a run an invocation, below it a run a trial."""
+
+import functools
+import getpass
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from gredkit.ablation.plan import Plan
+from gredkit.ablation.record import git_commit
+from gredkit.ablation.trial import Trial
+from gredkit.tracking.claims import Claims
+from gredkit.tracking.runs import PLAN, TUNING, Known, StudyRuns, find_experiment, this_machine
+from gredkit.tracking.store import Client, StoreError, connect, database, tracking_uri
+
+STATUS = {"finished": "FINISHED", "diverged": "FAILED", "failed": "FAILED", "interrupted": "KILLED"}
+HEARTBEAT = 30.0  # seconds between two signs of life of an invocation
+PLANNED = (
+    *("id", "variant", "dataset", "seed", "role", "tuning"),
+    *("parameters", "metric", "larger_is_better", "diameters"),
+)
+
+
+class Tracker(StudyRuns):
+    """MLflow's side of a study. All of an invocation's calls go through one of these, in one process."""
+
+    def __init__(self, study: str, uri: str | None = None):
+        uri = tracking_uri(uri)
+        client = connect(uri)
+        super().__init__(study, uri, client, _experiment(client, study, uri))
+        self.invocation = ""
+        self._beat = 0.0
+        self._claims: Claims | None = None  # once it has begun
+        self._had: dict[str, set[tuple[str, int]]] = {}
+
+    def repair(self) -> int:
+        """Runs that a crash left `RUNNING` become interrupted ones."""
+        dead = self.dead()
+        for run in dead:
+            self.client.set_tag(run, "state", "interrupted")
+            self.client.set_terminated(run, "KILLED")
+        return len(dead)
+
+    def begin(self, command: str, files: Iterable[str], plan: Plan) -> None:
+        """The run of this invocation, under which its trials stand."""
+        tags = {
+            "kind": "study",
+            "study": self.study,
+            "state": "running",
+            "command": command,
+            **this_machine(),
+            "pid": str(os.getpid()),
+            "started": str(psutil.Process().create_time()),
+            "heartbeat": str(time.time()),
+            **common_tags(),
+        }
+        name = f"{self.study}, {time.strftime('%Y-%m-%d %H:%M:%S')}"
+        run = self.client.create_run(self.experiment, tags=tags, run_name=name)
+        self.invocation = run.info.run_id
+        self._claims = Claims(self)
+        for file in files:
+            self.client.log_artifact(self.invocation, file, "study")
+        self.add_plan(plan)
+
+    def add_plan(self, plan: Plan) -> None:
+        """Which trials this invocation is about, also those that were trained before."""
+        rows = [_planned(trial) for trial in plan.trials]
+        self.client.log_dict(self.invocation, {"trials": rows}, TUNING if plan.is_tuning else PLAN)
+
+    def beat(self) -> None:
+        """A sign of life, now and then."""
+        if self.invocation and time.monotonic() - self._beat > HEARTBEAT:
+            self.client.set_tag(self.invocation, "heartbeat", str(time.time()))
+            self._beat = time.monotonic()
+
+    def end(self, states: Mapping[str, int]) -> None:
+        """Close the run of this invocation."""
+        if not self.invocation:
+            return
+        state = "interrupted" if states.get("interrupted") else "failed" if states.get("failed") else "finished"
+        self.client.set_tag(self.invocation, "state", state)
+        for name, count in states.items():
+            self.client.log_metric(self.invocation, f"trials/{name}", count)
+        self.client.set_terminated(self.invocation, STATUS[state])
+
+    def abandon(self) -> None:
+        """Close it without a word about its trials: the command fails."""
+        if self.invocation:
+            self.client.set_tag(self.invocation, "state", "interrupted")
+            self.client.set_terminated(self.invocation, STATUS["interrupted"])
+
+    def claim(self, trial: str) -> str | None:
+        """Claim a trial before it is trained; who has it if another living invocation was faster."""
+        owner = self._claim(f"trial {trial}", self.invocation, lambda other: self.alive(other) is not None)
+        return None if owner == self.invocation else self.alive(owner) or "another invocation"
+
+    def claim_result(self, trial: str, run: str) -> bool:
+        """Whether this run is the one that has the trial's result.
+
+        Two may have trained it: the store did not answer when they asked, or one was stopped for so long that it was
+        taken for dead.
+        """
+
+        def holds(other: str) -> bool:
+            known = next((one for one in self.runs_of(trial) if one.run == other), None)
+            if known is None:
+                return False
+            return known.state == "finished" or self.alive(known.tags.get("mlflow.parentRunId", "")) is not None
+
+        return self._claim(f"result {trial}", run, holds) == run
+
+    def _claim(self, what: str, mine: str, holds: Callable[[str], bool]) -> str:
+        return mine if self._claims is None else self._claims.take(what, mine, holds)
+
+    def has(self, run: str) -> set[tuple[str, int]]:
+        """The metrics, with their steps, that an earlier invocation has told to a run; read once."""
+        if run not in self._had:
+            names = self.client.get_run(run).data.metrics
+            self._had[run] = {
+                (name, point.step) for name in names for point in self.client.get_metric_history(run, name)
+            }
+        return self._had[run]
+
+    def create(self, start: int, tags: Mapping[str, str], name: str) -> str:
+        """A new run of a trial, which has nothing yet."""
+        run: str = self.client.create_run(self.experiment, start, tags, name).info.run_id
+        self._had[run] = set()
+        return run
+
+    def discard(self, run: str) -> None:
+        """Delete a run that is done again; MLflow can bring it back."""
+        self.client.delete_run(run)
+
+    def relabel(self, known: Known, trial: Trial) -> None:
+        """A trial that was trained under one name, or to tune, may now serve under another."""
+        role = "final" if "final" in (known.tags.get("role"), trial.role) else "tune"
+        for name, value in {"variant": trial.variant, "dataset": trial.dataset, "role": role}.items():
+            if known.tags.get(name) != value:
+                self.client.set_tag(known.run, name, value)
+
+
+def _experiment(client: Client, study: str, uri: str) -> str:
+    """The experiment of the study, created on first use."""
+    found = find_experiment(client, study)
+    if found is None:
+        kind = {"mlflow.experimentKind": "custom_model_development"}  # MLflow shows runs, not prompts
+        try:
+            return client.create_experiment(study, _artifacts(uri, study), kind)
+        except StoreError:
+            found = find_experiment(client, study)  # somebody else was faster
+            if found is None:
+                raise
+    return found
+
+
+def _planned(trial: Trial) -> dict[str, Any]:
+    """What a report can say of a trial that has not begun."""
+    described = {"axes": trial.axes, "epochs": trial.settings["fit.epochs"], "K": trial.settings["K"]}
+    return {key: getattr(trial, key) for key in PLANNED} | json.loads(json.dumps(described, default=repr))
+
+
+def _artifacts(uri: str, study: str) -> str | None:
+    """Beside a SQLite store; a server knows its own place."""
+    file = database(uri)
+    return None if file is None else (file.parent / "mlartifacts" / study).as_uri()
+
+
+@functools.cache
+def common_tags() -> dict[str, str]:
+    """Of every run: who, from which commit."""
+    commit = git_commit(Path.cwd())
+    return {
+        "git_commit": commit or "none",
+        "mlflow.source.git.commit": commit.rstrip("+"),
+        "mlflow.source.name": "gredkit.run",
+        "mlflow.source.type": "LOCAL",
+        "mlflow.user": _user(),
+        "python": platform.python_version(),
+    }
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number without a name, as containers have
+        return "unknown"

@@ -1,0 +1,1 @@
+"""A trial as plain data: what it is, its state, and its folder on disk."""

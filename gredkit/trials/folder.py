@@ -1,0 +1,194 @@
+"""What a trial leaves on disk while it runs: enough to go on after a crash, and to tell MLflow later."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gredkit.ablation.trial import Trial
+from gredkit.system import sealed
+from gredkit.system.sealed import Damaged
+from gredkit.system.writing import writing
+from gredkit.tracking.measured import CURVE, Event
+
+KEYS = {  # what each kind of event has at least
+    "started": {"device", "described"},
+    "epoch": {"epoch", *CURVE},
+    "result": {"validation", "test"},
+    "kernels": {"used"},
+    "ended": {"state", "message"},
+}
+REMOVED = ".removed"
+
+
+class TrialFolder:
+    """The folder of one trial.
+
+    trial.json: the trial. events.jsonl: what happened, one line each. checkpoint.safetensors: to go on from.
+    artifacts/: what is tracked as files. sent.json: the MLflow run, and up to where it has the events. log.txt: what
+    the process printed. What is damaged among them is kept beside them, as FILE.damaged.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.checkpoint = path / "checkpoint.safetensors"
+        self.artifacts = path / "artifacts"
+        self.log = path / "log.txt"
+        self.lock = path.with_name(f"{path.name}.lock")  # outside: the folder goes when the trial is done with
+        self._events, self._trial, self._sent = path / "events.jsonl", path / "trial.json", path / "sent.json"
+
+    def create(self, trial: Trial) -> None:
+        """Make the folder, or take the one that an earlier invocation left."""
+        with writing(self.path):
+            self.artifacts.mkdir(parents=True, exist_ok=True)
+        sealed.write(self._trial, trial.to_dict())
+
+    @property
+    def has_trial(self) -> bool:
+        return self._trial.is_file()
+
+    def trial(self) -> Trial:
+        try:
+            return Trial.from_dict(sealed.unseal(self._trial.read_bytes()))
+        except (Damaged, KeyError, TypeError) as error:
+            raise Damaged(f"{self._trial} is damaged: run the same command again, which writes it anew") from error
+
+    def append(self, event: str, **values: Any) -> None:
+        """Add an event, with its time in milliseconds."""
+        line = sealed.seal({"event": event, "time": time.time_ns() // 1_000_000, **values})
+        with writing(self.path), self._events.open("ab+") as file:
+            _drop_half_a_line(file)
+            file.write(f"{line}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())  # on disk before the checkpoint of its epoch is
+
+    def events(self, start: int = 0) -> tuple[list[Event], int]:
+        """The events that begin at a place of the file, without damaged ones, and the place where they end."""
+        whole = _whole_lines(_bytes_of(self._events, start))
+        read = (_event(line) for line in whole.splitlines())
+        return [event for event in read if event is not None], start + len(whole)
+
+    def epochs(self) -> set[int]:
+        """The epochs that were written down."""
+        return {event["epoch"] for event in self.events()[0] if event["event"] == "epoch"}
+
+    def has_result(self) -> bool:
+        """Whether the training is over, and all that is tracked of it written down."""
+        return {"started", "result"} <= {event["event"] for event in self.events()[0]}
+
+    def is_open(self) -> bool:
+        """Whether it was started and has not said how it ended."""
+        told = [event["event"] for event in self.events()[0] if event["event"] in ("started", "ended")]
+        return told[-1:] == ["started"]
+
+    def sent(self) -> dict[str, Any]:
+        """`run`: the MLflow run; `place`: up to where it has the events. Nothing if that is damaged."""
+        try:
+            return sealed.unseal(self._sent.read_bytes())
+        except (FileNotFoundError, Damaged):
+            return {}
+
+    def mark_sent(self, **values: Any) -> None:
+        sealed.write(self._sent, {**self.sent(), **values})
+
+    def forget_run(self) -> None:
+        """MLflow has nothing of this trial: all is to be sent again."""
+        self._sent.unlink(missing_ok=True)
+
+    def mend(self) -> list[str]:
+        """Set aside what is damaged, while nobody writes here; returns the names of those files."""
+        with writing(self.path):
+            return self._mended()
+
+    def _mended(self) -> list[str]:
+        mended = []
+        for path, read in ((self._trial, self.trial), (self._sent, lambda: sealed.unseal(self._sent.read_bytes()))):
+            try:
+                read()
+            except FileNotFoundError:
+                continue
+            except Damaged:
+                os.replace(path, _beside(path))
+                mended.append(path.name)
+        content = _bytes_of(self._events)
+        whole = _whole_lines(content)
+        damaged = [line for line in whole.splitlines(keepends=True) if _event(line) is None]
+        if damaged:
+            with _beside(self._events).open("ab") as file:
+                file.writelines(damaged)
+            unfinished = self._events.with_name(f"{self._events.name}.unfinished")
+            unfinished.write_bytes(b"".join(line for line in whole.splitlines(keepends=True) if _event(line)))
+            os.replace(unfinished, self._events)
+            mended.append(self._events.name)
+        place = self.sent().get("place", 0)
+        if place and (damaged or content[place - 1 : place] != b"\n"):
+            self.mark_sent(place=0)  # it counted bytes of another file
+        return mended
+
+    def remove(self) -> None:
+        """In one step, so that no half of a folder is taken for a trial."""
+        removed = self.path.with_name(f"{self.path.name}{REMOVED}")
+        shutil.rmtree(removed, ignore_errors=True)
+        with suppress(OSError):
+            os.replace(self.path, removed)
+        shutil.rmtree(removed, ignore_errors=True)
+
+
+def trial_folders(work: Path, study: str) -> list[TrialFolder]:
+    """What earlier invocations of a study left."""
+    found = [path for path in sorted((work / study).glob("*")) if path.is_dir()]
+    for path in found:
+        if path.name.endswith(REMOVED):  # a crash came in between
+            shutil.rmtree(path, ignore_errors=True)
+    return [TrialFolder(path) for path in found if not path.name.endswith(REMOVED)]
+
+
+def write_json(path: Path, values: Mapping[str, Any]) -> None:
+    """In one step, so that a reader sees the old file or the new one."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    with writing(path.parent):
+        unfinished.write_text(json.dumps(values, indent=1))
+        os.replace(unfinished, path)
+
+
+def _event(line: bytes) -> Event | None:
+    """None if it is damaged, or of a version that wrote other things."""
+    try:
+        event = sealed.unseal(line)
+    except Damaged:
+        return None
+    needed = KEYS.get(str(event.get("event")))
+    return event if needed is not None and {"time", *needed} <= event.keys() else None
+
+
+def _bytes_of(path: Path, start: int = 0) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _whole_lines(content: bytes) -> bytes:
+    """Without the last one if it is half written."""
+    return content[: content.rfind(b"\n") + 1]
+
+
+def _beside(path: Path) -> Path:
+    """Where the damaged part of a file is kept."""
+    return path.with_name(f"{path.name}.damaged")
+
+
+def _drop_half_a_line(file: BinaryIO) -> None:
+    """What a crash or a full disk left at the end of a file that is open for appending."""
+    end = file.seek(0, os.SEEK_END)
+    if end:
+        file.seek(end - 1)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)

@@ -1,0 +1,286 @@
+"""Every gin file that comes with gredkit: it is read, it builds its model, and its header tells the truth."""
+
+import re
+import shlex
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import gin
+import pytest
+import torch
+from helpers.commands import ROOT
+
+from gredkit import GraphSpec
+from gredkit.config import bindings as config
+from gredkit.config.source import Source, as_text
+from gredkit.nn.composition import Composition
+from gredkit.nn.models.gred import count_parameters
+from gredkit.registry import DATASETS
+
+FILES = sorted(
+    path.relative_to(ROOT).as_posix() for top in ("gin", "ablations") for path in ROOT.glob(f"{top}/**/*.gin")
+)
+STUDIES = [file for file in FILES if file.startswith("ablations/")]
+MODELS = [Path(file).stem for file in FILES if file.startswith("gin/models/")]
+BUDGETS = [Path(file).stem for file in FILES if file.startswith("gin/budgets/")]
+NEED_A_NAME = {"graph_folder", "smiles_csv", "python_dataset", "tu", "lrgb"}  # of a file, a function, or a dataset
+
+# Of data that is downloaded. The paper's table, "Hyper-parameters for GRED", is below.
+ATOM = (119, 5, 12, 12, 10, 6, 6, 2, 2)
+DOWNLOADED = {
+    "zinc": GraphSpec(nodes=(28,), edges=(4,), outputs=1),
+    "mnist": GraphSpec(nodes=3, edges=1, outputs=10),
+    "cifar10": GraphSpec(nodes=5, edges=1, outputs=10),
+    "pattern": GraphSpec(nodes=(3,), outputs=2, level="node"),
+    "cluster": GraphSpec(nodes=(7,), outputs=6, level="node"),
+    "peptides_func": GraphSpec(nodes=ATOM, edges=(5, 6, 2), outputs=10),
+    "peptides_struct": GraphSpec(nodes=ATOM, edges=(5, 6, 2), outputs=11),
+    "nci1": GraphSpec(nodes=(37,), outputs=2),
+    "proteins": GraphSpec(nodes=(3,), outputs=2),
+}
+SMALL = {  # embedded data that is made in no time
+    "cluster_sbm": {"train": 2, "validation": 2, "test": 2},
+    "digits": {},
+    "molecules": {"lines": 100},
+    "pattern_sbm": {"train": 2, "validation": 2, "test": 2, "patterns": 2},
+    "ring_transfer": {"graphs": 10},
+    "tree_match": {"graphs": 10},
+}
+PAPER = """
+                zinc   mnist  cifar10  pattern  cluster  peptides_func  peptides_struct
+layers          11     4      8        10       16       8              4
+K               4      2      4        -        -        40             4
+dropout         0.2    0.15   0.15     0.2      0.2      0.2            0.2
+d               72     128    96       64       64       88             128
+d_s             72     96     64       64       64       88             96
+learning_rate   0.001  0.001  0.001    0.001    0.001    0.001          0.001
+weight_decay    0.1    0.1    0.1      0.1      0.2      0.2            0.2
+epochs          2000   600    600      100      100      200            200
+batch_size      32     16     16       32       32       32             32
+"""
+
+
+def paper_table() -> dict[str, dict[str, float | str]]:
+    """The hyper-parameters of each dataset; a dash is the diameter, as the published code reads it."""
+    names, *rows = (line.split() for line in PAPER.strip().splitlines())
+    columns = zip(*(values for _, *values in rows), strict=True)
+    return {
+        name: {row[0]: "dataset" if value == "-" else float(value) for row, value in zip(rows, column, strict=True)}
+        for name, column in zip(names, columns, strict=True)
+    }
+
+
+@pytest.fixture(autouse=True)
+def no_bindings(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    gin.clear_config()
+    yield
+    gin.clear_config()
+
+
+@cache
+def embedded_spec(dataset: str, settings: tuple[tuple[str, Any], ...]) -> GraphSpec:
+    return DATASETS[dataset](**dict(settings)).spec
+
+
+def spec_of(dataset: str) -> GraphSpec:
+    """Of the dataset as gin has configured it, but for its size."""
+    if dataset in DOWNLOADED:
+        return DOWNLOADED[dataset]
+    settings = {**config.settings(DATASETS, dataset), **SMALL[dataset]}
+    return embedded_spec(dataset, tuple(settings.items()))
+
+
+def built() -> tuple[Composition, torch.nn.Module]:
+    """The model of the trial that gin describes, without its numbers."""
+    spec = spec_of(config.read("trial").dataset)
+    composition = config.composition(spec)
+    with torch.device("meta"):
+        return composition, composition.build(spec)
+
+
+def header(file: str) -> list[str]:
+    """The comment that a file opens with, without its marks."""
+    lines = []
+    for line in Path(ROOT, file).read_text().splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.removeprefix("#").removeprefix(" "))
+    return lines
+
+
+def commands(file: str) -> list[list[str]]:
+    """The commands in a file's header, word by word."""
+    return [shlex.split(line) for line in map(str.strip, header(file)) if line.startswith("python ")]
+
+
+def values_after(option: str, words: list[str]) -> tuple[str, ...]:
+    return tuple(value for name, value in pairwise(words) if name == option)
+
+
+def macros() -> set[str]:
+    """All that are set, by a file, what it includes, or as a knob."""
+    return {*config.KNOB_NAMES, *re.findall(r"^([A-Z_]+) = ", gin.config_str(), re.MULTILINE)}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_is_read_and_builds_its_model(file):
+    config.load([file])
+    for name in ("study", "trial", "fit"):
+        config.read(name)
+    built()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_header_names_the_file_and_what_can_be_overridden(file):
+    said = header(file)
+    assert said[0].startswith(f"{file}: ")
+    config.load([file])
+    overridden = [line.partition(": ")[2] for line in said if line.startswith("Commonly overridden: ")]
+    assert len(overridden) == 1
+    assert set(overridden[0].split(", ")) <= macros()
+    assert max(map(len, Path(ROOT, file).read_text().splitlines())) <= 120
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_commands_in_the_header_are_about_the_file_and_can_be_read(file):
+    assert any(file in values_after("--gin", words) for words in commands(file))
+    for words in commands(file):
+        assert words[:3] == ["python", "-m", "gredkit.run"]
+        source = Source(values_after("--gin", words), values_after("--set", words))
+        source.load()
+        study = config.read("study")
+        for entry in study.datasets or (None,):
+            source.load(entry, study.budget)
+            config.read("study").points()
+            built()
+
+
+@pytest.mark.parametrize("file", STUDIES)
+@pytest.mark.parametrize("suite", ["embedded", "paper"])
+def test_every_variant_of_a_study_can_be_built_on_both_suites(file, suite):
+    source = Source((file, f"gin/suites/{suite}.gin"))
+    source.load()
+    study = config.read("study")
+    assert study.axes
+    for entry in study.datasets:
+        source.load(entry, study.budget)
+        assert config.read("trial").dataset == entry
+        points = config.read("study").points()
+        assert len(points) > 1
+        shown = []
+        for point in points:
+            source.load(entry, study.budget, as_text(point.bindings.items()))
+            shown.append((config.read("trial"), built()[0]))
+        assert not any(one in shown[:i] for i, one in enumerate(shown)), "two variants are the same"
+
+
+@pytest.mark.parametrize("file", STUDIES)
+def test_a_study_leaves_epochs_and_seeds_to_the_budget(file):
+    seen = set()
+    for budget in BUDGETS:
+        Source((file,)).load("digits", budget)
+        seen.add((config.read("fit").epochs, config.read("study").seeds))
+    assert len(seen) == len(BUDGETS)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_model_is_an_entry_of_datasets_under_every_budget(model, budget):
+    Source().load(model, budget)
+    assert config.read("trial").dataset == model.removesuffix("_lap_pe")
+    composition, _ = built()
+    assert (composition.parts["positional"].name == "lap_pe") == model.endswith("_lap_pe")
+
+
+def test_every_dataset_that_can_be_used_by_its_name_has_its_blocks():
+    ours = {name for name, dataset in DATASETS.items() if dataset.__module__.startswith("gredkit.")} - NEED_A_NAME
+    assert ours == {*DOWNLOADED, *SMALL}
+    assert ours == {Path(file).stem for file in FILES if file.startswith("gin/datasets/")}
+    assert ours == {model.removesuffix("_lap_pe") for model in MODELS}
+
+
+@pytest.mark.parametrize(("dataset", "row"), paper_table().items())
+def test_hyperparameters_are_those_of_the_papers_table(dataset, row):
+    Source().load(dataset, "paper")
+    recipe, settings = config.read("fit"), built()[0].flat()
+    assert row == {
+        "layers": settings["models.gred.layers"],
+        "K": config.read("trial").K,
+        "dropout": settings["models.gred.dropout"],
+        "d": settings["models.gred.dim"],
+        "d_s": settings["encoders.lru.state_dim"],
+        "learning_rate": recipe.learning_rate,
+        "weight_decay": recipe.weight_decay,
+        "epochs": recipe.epochs,
+        "batch_size": recipe.batch_size,
+    }
+    assert recipe.warmup == 0.05
+    assert config.read("study").seeds == (0, 1, 2, 3)
+
+
+def test_the_papers_table_is_whole():
+    table = paper_table()
+    Source(("gin/suites/paper.gin",)).load()
+    assert set(config.read("study").datasets) == set(table)
+    assert sum(map(len, table.values())) == 7 * 9
+
+
+@pytest.mark.parametrize(
+    ("datasets", "features", "edge_features", "readout", "head_layers"),
+    [
+        (("zinc", "molecules"), "categorical", "categorical", "sum", 2),
+        (("peptides_func", "peptides_struct"), "categorical", None, "sum", 2),
+        (("mnist", "cifar10", "digits"), "dense", None, "mean", 1),
+        (("pattern", "cluster", "pattern_sbm", "cluster_sbm"), "embedding", None, "node", 1),
+    ],
+)
+def test_data_is_read_as_the_published_code_reads_it(datasets, features, edge_features, readout, head_layers):
+    for dataset in datasets:
+        config.load([f"gin/datasets/{dataset}.gin"])
+        settings = built()[0].flat()
+        assert (settings["features"], settings["edge_features"]) == (features, edge_features)
+        assert (settings["models.gred.readout"], settings["models.gred.head_layers"]) == (readout, head_layers)
+
+
+@pytest.mark.parametrize("dataset", [*paper_table(), "peptides_func_lap_pe", "peptides_struct_lap_pe"])
+def test_what_the_table_lacks_is_as_in_the_published_code(dataset):
+    """Embeddings of standard deviation 0.01, the tanh gelu everywhere, and for Peptides a patience of 50 epochs."""
+    Source().load(dataset, "paper")
+    torch.manual_seed(0)
+    composition, spec = built()[0], spec_of(config.read("trial").dataset)
+    model = composition.build(spec)
+    embeddings = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
+    assert bool(embeddings) == (dataset not in ("mnist", "cifar10"))
+    for embedding in embeddings:
+        assert embedding.weight.std().item() == pytest.approx(0.01, rel=0.2)
+    gelus = [module.approximate for module in model.modules() if isinstance(module, torch.nn.GELU)]
+    has_gelu = dataset not in ("pattern", "cluster")  # in front of the layers
+    assert len(gelus) > 2 * len(model.layers) or not has_gelu
+    assert set(gelus) == {"tanh"}
+    assert config.read("fit").patience == (50 if dataset.startswith("peptides") else None)
+
+
+def test_what_the_paper_reports_of_tree_match_is_tracked():
+    Source().load("tree_match", "cpu")
+    assert config.read("fit").train_score
+
+
+@pytest.mark.parametrize("dataset", ["zinc", "peptides_func", "peptides_struct"])
+def test_models_have_about_the_500_thousand_parameters_that_the_paper_allows(dataset):
+    Source().load(dataset, "paper")
+    assert count_parameters(built()[1]) == pytest.approx(500_000, rel=0.08)
+
+
+@pytest.mark.parametrize("dataset", ["peptides_func_lap_pe", "peptides_struct_lap_pe"])
+def test_lap_pe_is_as_the_paper_says(dataset):
+    Source().load(dataset, "paper")
+    positional = built()[0].parts["positional"]
+    assert (positional.settings["k"], positional.settings["width"]) == (10, 16)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_nothing_is_left_to_fill_in(file):
+    assert not re.search(r"MEASURE|TIME_|TODO|TBD", Path(ROOT, file).read_text())
