@@ -13,7 +13,7 @@ from gredkit import paths
 from gredkit.ablation.launchers.base import Launcher
 from gredkit.ablation.plan import Plan, after_tuning, make_plan
 from gredkit.ablation.preflight import check_folders
-from gredkit.ablation.progress import Progress
+from gredkit.ablation.progress import TrialProgress
 from gredkit.ablation.runner import Runner, sort_out
 from gredkit.ablation.screen import Screen
 from gredkit.config import bindings as config
@@ -48,7 +48,7 @@ class Options:
 class Ended:
     """How an invocation ended."""
 
-    trials: list[Progress]
+    trials: list[TrialProgress]
     tracker: Tracker
     interrupted: bool
     unsent: int  # trials that MLflow does not know all of
@@ -89,7 +89,7 @@ def _train_all(
     """Train the plan and, if it only tunes, what follows from it."""
     forwarder = Forwarder(tracker, say)
     runner = Runner(launcher, tracker, forwarder, options.work)
-    trials: list[Progress] = []
+    trials: list[TrialProgress] = []
 
     def train(plan: Plan) -> None:
         done = {one.trial.id: one for one in trials}
@@ -135,7 +135,7 @@ def _alone(work: Path, study: str) -> FileLock:
     return lock
 
 
-def _announcement(plan: Plan, trials: Iterable[Progress]) -> str:
+def _announcement(plan: Plan, trials: Iterable[TrialProgress]) -> str:
     counts = Counter(one.state for one in trials)
     kind = "tuning trials" if plan.is_tuning else "trials"
     said = [f"{plan.study}: {len(plan.trials)} {kind}"]

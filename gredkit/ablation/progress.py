@@ -12,7 +12,7 @@ OPEN = ("waiting", "running")
 
 
 @dataclass
-class Progress:
+class TrialProgress:
     """One trial, seen from outside."""
 
     trial: Trial

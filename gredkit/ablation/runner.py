@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType
 
 from gredkit.ablation.launchers.base import Job, Launcher, Refused
-from gredkit.ablation.progress import Progress
+from gredkit.ablation.progress import TrialProgress
 from gredkit.ablation.screen import Screen
 from gredkit.ablation.trial import Trial
 from gredkit.system.writing import CannotWrite
@@ -45,14 +45,14 @@ class Runner:
     def folder_of(self, trial: Trial) -> TrialFolder:
         return folder_of(self._work, trial)
 
-    def run(self, trials: Sequence[Progress], screen: Screen) -> None:
+    def run(self, trials: Sequence[TrialProgress], screen: Screen) -> None:
         """Train all that waits; then what another invocation had, if that one has left it."""
         with self._signals():
             self._train([one for one in trials if one.state == "waiting"], screen)
             self._train([one for one in trials if one.state == "elsewhere"], screen)
 
-    def _train(self, waiting: list[Progress], screen: Screen) -> None:
-        running: dict[Job, Progress] = {}
+    def _train(self, waiting: list[TrialProgress], screen: Screen) -> None:
+        running: dict[Job, TrialProgress] = {}
         obeyed = 0
         while running or (waiting and not self._is_ending):
             while waiting and len(running) < self._launcher.jobs and not self._is_ending:
@@ -75,7 +75,7 @@ class Runner:
                     screen.changed(one)
             screen.update()
 
-    def _start(self, one: Progress) -> Job | None:
+    def _start(self, one: TrialProgress) -> Job | None:
         """None if another invocation was faster, or if nothing can be written."""
         folder = self.folder_of(one.trial)
         try:
@@ -98,7 +98,7 @@ class Runner:
             one.end("interrupted", str(error))
             return None
 
-    def _is_ours(self, one: Progress) -> bool:
+    def _is_ours(self, one: TrialProgress) -> bool:
         """Claim a trial, and see whether somebody has trained it in the meantime."""
         owner = self._tracker.claim(one.trial.id)
         found = self._tracker.trial(one.trial.id)
@@ -114,7 +114,7 @@ class Runner:
             one.found("elsewhere", found.metrics if found else {}, f"{owner} trains it")
         return owner is None
 
-    def _end(self, one: Progress, state: str, message: str) -> None:
+    def _end(self, one: TrialProgress, state: str, message: str) -> None:
         folder = self.folder_of(one.trial)
         if state in ("died", "killed") and one.said is not None:  # right after it had written how it ended
             state, message = one.said
@@ -130,7 +130,7 @@ class Runner:
         else:
             self._forwarder.ended(folder)
 
-    def _stop(self, running: Mapping[Job, Progress], screen: Screen) -> None:
+    def _stop(self, running: Mapping[Job, TrialProgress], screen: Screen) -> None:
         """What Ctrl-C asks for."""
         if self.is_impatient:
             for job in running:
@@ -166,14 +166,16 @@ def folder_of(work: Path, trial: Trial) -> TrialFolder:
     return TrialFolder(work / trial.study / trial.id)
 
 
-def sort_out(trials: Sequence[Trial], tracker: Tracker, retry: bool, done: Mapping[str, Progress]) -> list[Progress]:
+def sort_out(
+    trials: Sequence[Trial], tracker: Tracker, retry: bool, done: Mapping[str, TrialProgress]
+) -> list[TrialProgress]:
     """What is to be done: finished trials are only shown, failed ones done again when asked.
 
     `done` are trials that this invocation has trained before, by their ids.
     """
     result, all_known = [], tracker.trials()
     for trial in trials:
-        one, found = Progress(trial), all_known.get(trial.id)
+        one, found = TrialProgress(trial), all_known.get(trial.id)
         if found is not None:
             tracker.relabel(found, trial)
         if trial.id in done:

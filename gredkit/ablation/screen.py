@@ -7,7 +7,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gredkit.ablation.progress import OPEN, Progress, duration
+from gredkit.ablation.progress import OPEN, TrialProgress, duration
 
 COLOURS = {"running": "cyan", "finished": "green", "diverged": "yellow", "failed": "red", "interrupted": "yellow"}
 FRAME = 6  # lines that are not rows
@@ -16,7 +16,7 @@ FRAME = 6  # lines that are not rows
 class Screen:
     """Shows the trials. The table shows those that run, the latest that ended and the next ones, as room allows."""
 
-    def __init__(self, console: Console, trials: Sequence[Progress], jobs: int):
+    def __init__(self, console: Console, trials: Sequence[TrialProgress], jobs: int):
         self.console, self.trials, self.jobs = console, trials, jobs
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
 
@@ -37,7 +37,7 @@ class Screen:
         """A line that stays."""
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    def changed(self, progress: Progress) -> None:
+    def changed(self, progress: TrialProgress) -> None:
         """A trial started or ended: a line that stays."""
         if self._live and progress.state == "running":
             return  # the table shows it
@@ -62,7 +62,7 @@ class Screen:
             )
         return table
 
-    def _shown(self) -> list[Progress]:
+    def _shown(self) -> list[TrialProgress]:
         """Those that run, with as many before and after them as the terminal has room for."""
         room = max(self.console.height - FRAME, 3)
         running = [i for i, one in enumerate(self.trials) if one.state == "running"]
@@ -78,7 +78,7 @@ class Screen:
         return Text(f"\n{said}{f'; about {duration(left)} left' if left is not None else ''}", "bold")
 
 
-def line(one: Progress) -> str:
+def line(one: TrialProgress) -> str:
     """A trial in one line."""
     head = f"{_name(one)} · {one.trial.dataset} · seed {one.trial.seed}: {one.state}"
     if one.state == "running" and one.epoch:
@@ -88,7 +88,7 @@ def line(one: Progress) -> str:
     return f"{head}: {one.message}" if one.message else head
 
 
-def time_left(trials: Sequence[Progress], jobs: int) -> float | None:
+def time_left(trials: Sequence[TrialProgress], jobs: int) -> float | None:
     """For all that is open: running trials at their pace, waiting ones as the average of what is known."""
     paces = [one.took for one in trials if one.state == "finished" and one.took]
     running = [left for one in trials if (left := one.seconds_left()) is not None]
@@ -100,5 +100,5 @@ def time_left(trials: Sequence[Progress], jobs: int) -> float | None:
     return (sum(running) + waiting * sum(paces) / len(paces)) / jobs
 
 
-def _name(one: Progress) -> str:
+def _name(one: TrialProgress) -> str:
     return f"{one.trial.variant} ({one.trial.tuning})" if one.trial.role == "tune" else one.trial.variant
