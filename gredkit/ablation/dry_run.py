@@ -7,8 +7,8 @@ from rich.table import Table
 from gredkit.ablation.estimate import seconds
 from gredkit.ablation.plan import Plan, make_plan
 from gredkit.ablation.progress import duration
-from gredkit.ablation.trial import Trial
 from gredkit.config.source import Source
+from gredkit.trials.trial import Trial
 
 
 def dry_run(source: Source, jobs: int, console: Console) -> None:

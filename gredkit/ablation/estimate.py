@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-from gredkit.ablation.trial import Trial, about_data, describe
+from gredkit.ablation.described import about_data, describe
 from gredkit.data.hops.diameter import diameter
 from gredkit.data.hops.index import add_hops
 from gredkit.data.task import SPLITS, Task
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.training.fit import Diverged, EpochReport, fit
+from gredkit.trials.trial import Trial
 
 BATCHES = 2
 

@@ -26,9 +26,9 @@ from gredkit.tracking.sending import send_anew
 from gredkit.tracking.store import StoreError
 from gredkit.tracking.tracker import Tracker
 from gredkit.trials.folder import TrialFolder, trial_folders
+from gredkit.trials.state import BROKEN, ENDED, UNDECIDED, TrialState
 
 PATIENCE = 60.0  # seconds for MLflow to take the rest
-UNDECIDED = ("waiting", "interrupted", "elsewhere")  # states of trials that will have a result
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Ended:
     def exit_code(self) -> int:
         if self.interrupted:
             return 130
-        return 1 if self.unsent or any(one.state not in ("finished", "diverged") for one in self.trials) else 0
+        have_results = all(one.state in (TrialState.FINISHED, TrialState.DIVERGED) for one in self.trials)
+        return 0 if have_results and not self.unsent else 1
 
 
 def run_study(source: Source, options: Options, console: Console) -> Ended:
@@ -74,7 +75,8 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
         if repaired := tracker.repair():
             say(f"{repaired} runs that a crash had left running are marked as interrupted")
         try:
-            tracker.begin(options.command, [gin_files.find(file) for file in source.files], plan)
+            tracker.begin(options.command, [gin_files.find(file) for file in source.files])
+            tracker.add_plan(plan.trials, plan.is_tuning)
             _send_leftovers(tracker, options.work, say)
             return _train_all(plan, launcher, tracker, options, console, say)
         except BaseException:  # no run stays behind that looks as if it went on
@@ -95,7 +97,7 @@ def _train_all(
         done = {one.trial.id: one for one in trials}
         planned = sort_out(plan.trials, tracker, options.retry, done)
         say(_announcement(plan, planned))
-        if any(one.state == "waiting" for one in planned):
+        if any(one.state == TrialState.WAITING for one in planned):
             launcher.prepare()
         with Screen(console, planned, options.jobs) as screen:
             runner.run(planned, screen)
@@ -107,9 +109,9 @@ def _train_all(
             say("what is tuned is chosen when all tuning trials have ended: run the same command again")
         elif plan.is_tuning:
             forwarder.flush(PATIENCE)
-            scores = {one.trial.id: one.validation for one in trials if one.state == "finished"}
+            scores = {one.trial.id: one.validation for one in trials if one.state == TrialState.FINISHED}
             final = after_tuning(plan, lambda trial: scores.get(trial.id))
-            tracker.add_plan(final)
+            tracker.add_plan(final.trials, final.is_tuning)
             train(final)
     finally:
         unsent = forwarder.close(0.0 if runner.is_impatient else PATIENCE)
@@ -139,11 +141,11 @@ def _announcement(plan: Plan, trials: Iterable[TrialProgress]) -> str:
     counts = Counter(one.state for one in trials)
     kind = "tuning trials" if plan.is_tuning else "trials"
     said = [f"{plan.study}: {len(plan.trials)} {kind}"]
-    said += [f"{counts[state]} {state} before" for state in ("finished", "diverged", "failed") if counts[state]]
-    said += [f"{counts['elsewhere']} running elsewhere"] if counts["elsewhere"] else []
+    said += [f"{counts[state]} {state} before" for state in ENDED if counts[state]]
+    said += [f"{counts[TrialState.ELSEWHERE]} running elsewhere"] if counts[TrialState.ELSEWHERE] else []
     said += [f"{plan.repeated} combinations repeat another one"] if plan.repeated else []
     said += [f"{plan.to_come} trials to come with what is chosen"] if plan.to_come else []
-    retry = " (--retry trains failed ones again)" if counts["failed"] or counts["diverged"] else ""
+    retry = " (--retry trains failed ones again)" if any(counts[state] for state in BROKEN) else ""
     return ", ".join(said) + retry
 
 
@@ -169,5 +171,5 @@ def _send_leftovers(tracker: Tracker, work: Path, say: Callable[[str], None]) ->
 def _end_of(folder: TrialFolder) -> dict[str, str]:
     """How a trial ended whose process could not say so."""
     if folder.has_result():
-        return {"state": "finished", "message": ""}
-    return {"state": "interrupted", "message": "its process was ended from outside"}
+        return {"state": TrialState.FINISHED, "message": ""}
+    return {"state": TrialState.INTERRUPTED, "message": "its process was ended from outside"}

@@ -6,13 +6,14 @@ from math import isnan
 from pathlib import Path
 from statistics import fmean
 
+from gredkit.ablation.described import about_data, describe, resolve
 from gredkit.ablation.matching import matched
-from gredkit.ablation.trial import Trial, about_data, describe, resolve
 from gredkit.config import bindings as config
 from gredkit.config.source import Source, as_text, name_of
 from gredkit.config.study import Study
 from gredkit.errors import UserError
 from gredkit.nn.parameters import parameters_of
+from gredkit.trials.trial import Trial
 
 Outcome = Callable[[Trial], float | None]  # the best validation score of a trial that finished
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import torch
 
-from gredkit.ablation.trial import Trial, describe, load_task
+from gredkit.ablation.described import describe, load_task
 from gredkit.data.hops.cache import ADVICE, last_hop, prepare
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.paths import hop_cache
 from gredkit.system.writing import CannotWrite, check_writable
+from gredkit.trials.trial import Trial
 
 
 def check_folders(trials: Iterable[Trial], work: Path, reports: Path | None) -> None:

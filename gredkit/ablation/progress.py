@@ -4,11 +4,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gredkit.ablation.trial import Trial
 from gredkit.tracking.measured import Event
 from gredkit.trials.folder import TrialFolder
-
-OPEN = ("waiting", "running")
+from gredkit.trials.state import TrialState
+from gredkit.trials.trial import Trial
 
 
 @dataclass
@@ -16,7 +15,7 @@ class TrialProgress:
     """One trial, seen from outside."""
 
     trial: Trial
-    state: str = "waiting"  # running, finished, diverged, failed, interrupted, elsewhere
+    state: TrialState = TrialState.WAITING
     message: str = ""
     epoch: int = 0  # how many are done
     score: float | None = None  # the last validation, then the test
@@ -26,7 +25,7 @@ class TrialProgress:
     begun_at: int = 0  # the epoch it went on from
     took: float = 0.0
     retried: str = ""  # the run of an earlier attempt, which goes when the trial is trained again
-    said: tuple[str, str] | None = None  # state and message, as its process wrote them down
+    said: tuple[TrialState, str] | None = None  # state and message, as its process wrote them down
     _place: int = field(default=0, repr=False)
 
     @property
@@ -36,7 +35,7 @@ class TrialProgress:
     def start(self, folder: TrialFolder) -> None:
         """What an earlier attempt wrote is known; what comes is news."""
         self.read(folder)
-        self.state, self.message, self.began, self.begun_at = "running", "", time.monotonic(), self.epoch
+        self.state, self.message, self.began, self.begun_at = TrialState.RUNNING, "", time.monotonic(), self.epoch
         self.said = None
 
     def read(self, folder: TrialFolder) -> list[Event]:
@@ -48,22 +47,22 @@ class TrialProgress:
             elif event["event"] == "result":
                 self.validation, self.test, self.score = event["validation"], event["test"], event["test"]
             elif event["event"] == "ended":
-                self.said = event["state"], event["message"]
+                self.said = TrialState.of(event["state"]), event["message"]
         return events
 
-    def found(self, state: str, metrics: Mapping[str, float], message: str = "") -> None:
+    def found(self, state: TrialState, metrics: Mapping[str, float], message: str = "") -> None:
         """MLflow has it: of an earlier invocation, or of another one that runs now."""
         self.state, self.message = state, message
         self.validation, self.test = metrics.get("best/validation"), metrics.get("best/test")
         self.score = self.test
 
-    def end(self, state: str, message: str) -> None:
+    def end(self, state: TrialState, message: str) -> None:
         self.state, self.message, self.took = state, message, time.monotonic() - self.began
 
     def seconds_left(self) -> float | None:
         """At the pace so far; None before the first epoch."""
         done = self.epoch - self.begun_at
-        if self.state != "running" or not done:
+        if self.state != TrialState.RUNNING or not done:
             return None
         return (time.monotonic() - self.began) / done * (self.epochs - self.epoch)
 

@@ -2,7 +2,6 @@
 
 import json
 import platform
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -91,14 +90,3 @@ def write_moments(path: Path, **moments: list[Any]) -> None:
     """One list a moment ('start', 'end'), with an entry a layer; nothing if no layer has one."""
     if any(moments.values()):
         path.write_text(json.dumps(moments))
-
-
-def git_commit(folder: Path) -> str:
-    """The commit that a folder is at, with `+` if something in it is not committed; empty if there is none."""
-    try:
-        at = ["git", "-C", str(folder)]
-        commit = subprocess.run([*at, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)
-        changed = subprocess.run([*at, "status", "--porcelain", "-uno"], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")

@@ -6,19 +6,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from gredkit.ablation.launchers.base import Job, Launcher, Refused
+from gredkit.ablation.launchers.base import Job, Launcher, Lost, Refused
 from gredkit.ablation.progress import TrialProgress
 from gredkit.ablation.screen import Screen
-from gredkit.ablation.trial import Trial
 from gredkit.system.writing import CannotWrite
 from gredkit.tracking.forwarder import Forwarder
 from gredkit.tracking.store import StoreError
 from gredkit.tracking.tracker import Tracker
 from gredkit.trials.folder import TrialFolder
+from gredkit.trials.state import BROKEN, ENDED, TrialState
+from gredkit.trials.trial import Trial
 
 TICK = 0.25  # seconds between two looks at the trials
 HANGUP = getattr(signal, "SIGHUP", None)  # the terminal was closed
-RETRIED = ("failed", "diverged")
 
 
 class Runner:
@@ -48,8 +48,8 @@ class Runner:
     def run(self, trials: Sequence[TrialProgress], screen: Screen) -> None:
         """Train all that waits; then what another invocation had, if that one has left it."""
         with self._signals():
-            self._train([one for one in trials if one.state == "waiting"], screen)
-            self._train([one for one in trials if one.state == "elsewhere"], screen)
+            self._train([one for one in trials if one.state == TrialState.WAITING], screen)
+            self._train([one for one in trials if one.state == TrialState.ELSEWHERE], screen)
 
     def _train(self, waiting: list[TrialProgress], screen: Screen) -> None:
         running: dict[Job, TrialProgress] = {}
@@ -86,7 +86,7 @@ class Runner:
         try:
             folder.create(one.trial)
         except CannotWrite as error:
-            one.end("interrupted", str(error))
+            one.end(TrialState.INTERRUPTED, str(error))
             return None
         one.start(folder)
         self._forwarder.watch(folder)
@@ -95,37 +95,37 @@ class Runner:
         except Refused as error:
             self.refusal = error
             self._forwarder.forget(folder)
-            one.end("interrupted", str(error))
+            one.end(TrialState.INTERRUPTED, str(error))
             return None
 
     def _is_ours(self, one: TrialProgress) -> bool:
         """Claim a trial, and see whether somebody has trained it in the meantime."""
         owner = self._tracker.claim(one.trial.id)
         found = self._tracker.trial(one.trial.id)
-        if found is not None and found.state == "running" and owner is None:  # of one who could not claim it
+        if found is not None and found.state == TrialState.RUNNING and owner is None:  # of one who could not claim it
             parent = found.tags.get("mlflow.parentRunId", "")
             owner = None if parent == self._tracker.invocation else self._tracker.alive(parent)
-        if found is not None and found.state in RETRIED and found.run == one.retried and owner is None:
+        if found is not None and found.state in BROKEN and found.run == one.retried and owner is None:
             self._tracker.discard(found.run)
-        elif found is not None and found.state in ("finished", *RETRIED):
+        elif found is not None and found.state in ENDED:
             one.found(found.state, found.metrics, found.message)
             return False
         if owner is not None:
-            one.found("elsewhere", found.metrics if found else {}, f"{owner} trains it")
+            one.found(TrialState.ELSEWHERE, found.metrics if found else {}, f"{owner} trains it")
         return owner is None
 
-    def _end(self, one: TrialProgress, state: str, message: str) -> None:
+    def _end(self, one: TrialProgress, state: TrialState | Lost, message: str) -> None:
         folder = self.folder_of(one.trial)
-        if state in ("died", "killed") and one.said is not None:  # right after it had written how it ended
+        if isinstance(state, Lost) and one.said is not None:  # right after it had written how it ended
             state, message = one.said
-        elif state in ("died", "killed"):  # it could not say so itself
-            state = "interrupted" if state == "killed" or self._interrupts else "failed"
+        elif isinstance(state, Lost):  # it could not say so itself
+            state = TrialState.INTERRUPTED if state is Lost.KILLED or self._interrupts else TrialState.FAILED
             if folder.has_result():
-                state, message = "finished", ""
+                state, message = TrialState.FINISHED, ""
             with suppress(CannotWrite):  # a full disk; the next invocation finds it open, and interrupted
                 folder.append("ended", state=state, message=message)
         one.end(state, message)
-        if state == "elsewhere":
+        if state == TrialState.ELSEWHERE:
             self._forwarder.forget(folder)
         else:
             self._forwarder.ended(folder)
@@ -182,12 +182,12 @@ def sort_out(
             earlier = done[trial.id]
             one.state, one.message, one.took = earlier.state, earlier.message, earlier.took
             one.validation, one.test, one.score = earlier.validation, earlier.test, earlier.test
-        elif found is not None and found.state == "running":  # of an invocation that lives: the dead were repaired
+        elif found is not None and found.state == TrialState.RUNNING:  # its invocation lives: the dead were repaired
             owner = tracker.alive(found.tags.get("mlflow.parentRunId", "")) or "another invocation"
-            one.found("elsewhere", found.metrics, f"{owner} trains it")
-        elif found is not None and found.state in RETRIED and retry:
+            one.found(TrialState.ELSEWHERE, found.metrics, f"{owner} trains it")
+        elif found is not None and found.state in BROKEN and retry:
             one.retried = found.run
-        elif found is not None and found.state in ("finished", *RETRIED):
+        elif found is not None and found.state in ENDED:
             one.found(found.state, found.metrics, found.message)
         result.append(one)
     return result

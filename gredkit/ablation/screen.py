@@ -7,9 +7,16 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gredkit.ablation.progress import OPEN, TrialProgress, duration
+from gredkit.ablation.progress import TrialProgress, duration
+from gredkit.trials.state import OPEN, TrialState
 
-COLOURS = {"running": "cyan", "finished": "green", "diverged": "yellow", "failed": "red", "interrupted": "yellow"}
+COLOURS = {
+    TrialState.RUNNING: "cyan",
+    TrialState.FINISHED: "green",
+    TrialState.DIVERGED: "yellow",
+    TrialState.FAILED: "red",
+    TrialState.INTERRUPTED: "yellow",
+}
 FRAME = 6  # lines that are not rows
 
 
@@ -39,7 +46,7 @@ class Screen:
 
     def changed(self, progress: TrialProgress) -> None:
         """A trial started or ended: a line that stays."""
-        if self._live and progress.state == "running":
+        if self._live and progress.state == TrialState.RUNNING:
             return  # the table shows it
         done = sum(one.state not in OPEN for one in self.trials)
         self.say(f"[{done}/{len(self.trials)}] {line(progress)}")
@@ -56,7 +63,7 @@ class Screen:
                 one.trial.dataset,
                 str(one.trial.seed),
                 Text(one.state, COLOURS.get(one.state, "dim")),
-                f"{one.epoch}/{one.epochs}" if one.state not in ("waiting", "finished") else "",
+                f"{one.epoch}/{one.epochs}" if one.state not in (TrialState.WAITING, TrialState.FINISHED) else "",
                 "" if one.score is None else f"{one.score:.4f}",
                 duration(left) if left is not None else duration(one.took) if one.took else "",
             )
@@ -65,7 +72,7 @@ class Screen:
     def _shown(self) -> list[TrialProgress]:
         """Those that run, with as many before and after them as the terminal has room for."""
         room = max(self.console.height - FRAME, 3)
-        running = [i for i, one in enumerate(self.trials) if one.state == "running"]
+        running = [i for i, one in enumerate(self.trials) if one.state == TrialState.RUNNING]
         first = max(min(running, default=0) - room // 2, 0)
         return list(self.trials[first : first + room])
 
@@ -81,22 +88,22 @@ class Screen:
 def line(one: TrialProgress) -> str:
     """A trial in one line."""
     head = f"{_name(one)} · {one.trial.dataset} · seed {one.trial.seed}: {one.state}"
-    if one.state == "running" and one.epoch:
+    if one.state == TrialState.RUNNING and one.epoch:
         return f"{head} again from epoch {one.epoch}"
-    if one.state == "finished" and one.test is not None:
+    if one.state == TrialState.FINISHED and one.test is not None:
         return f"{head}, test {one.trial.metric} {one.test:.4f} in {duration(one.took)}"
     return f"{head}: {one.message}" if one.message else head
 
 
 def time_left(trials: Sequence[TrialProgress], jobs: int) -> float | None:
     """For all that is open: running trials at their pace, waiting ones as the average of what is known."""
-    paces = [one.took for one in trials if one.state == "finished" and one.took]
+    paces = [one.took for one in trials if one.state == TrialState.FINISHED and one.took]
     running = [left for one in trials if (left := one.seconds_left()) is not None]
     paces += [left / (1 - one.epoch / one.epochs) for one in trials
               if (left := one.seconds_left()) is not None and one.epoch < one.epochs]  # fmt: skip
     if not paces:
         return None
-    waiting = sum(one.state == "waiting" for one in trials)
+    waiting = sum(one.state == TrialState.WAITING for one in trials)
     return (sum(running) + waiting * sum(paces) / len(paces)) / jobs
 
 

@@ -13,6 +13,7 @@ from gredkit.reports.terminal import show
 from gredkit.reports.write import write_report
 from gredkit.system.private import shown
 from gredkit.tracking.store import open_command
+from gredkit.trials.state import TrialState
 
 
 def summarise(ended: Ended, options: Options, console: Console) -> bool:
@@ -43,15 +44,15 @@ def summarise(ended: Ended, options: Options, console: Console) -> bool:
     except Exception as error:  # whoever wrote the report: the trials are safe
         say(f"there is no report: {type(error).__name__}: {cause(error)}; the trials are safe, and {again} tries again")
     for one in ended.trials:
-        if one.state in ("failed", "diverged"):
+        if one.state in (TrialState.FAILED, TrialState.DIVERGED):
             say(line(one))
-    elsewhere = Counter(one.message for one in ended.trials if one.state == "elsewhere")
+    elsewhere = Counter(one.message for one in ended.trials if one.state == TrialState.ELSEWHERE)
     for message, count in elsewhere.items():
         say(f"{count} of the trials {'is' if count == 1 else 'are'} trained elsewhere: {message}; the same command "
             "shows the results when it has ended")  # fmt: skip
     if ended.unsent:
         say(f"MLflow does not know all of {ended.unsent} trials yet: the same command sends the rest")
-    if ended.interrupted or any(one.state == "interrupted" for one in ended.trials):
+    if ended.interrupted or any(one.state == TrialState.INTERRUPTED for one in ended.trials):
         say(f"go on with: {options.command}")
     say(f"MLflow: {open_command(tracker.uri)}")
     return is_written

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from filelock import FileLock, Timeout
 
+from gredkit.ablation.described import describe, load_task
 from gredkit.ablation.record import (
     eigenvalues,
     environment,
@@ -16,7 +17,6 @@ from gredkit.ablation.record import (
     recorded_hops,
     write_moments,
 )
-from gredkit.ablation.trial import describe, load_task
 from gredkit.config import bindings as config
 from gredkit.data.hops.cache import last_hop, prepare
 from gredkit.errors import UserError
@@ -32,11 +32,12 @@ from gredkit.system.writing import DISK, CannotWrite, writing
 from gredkit.training.fit import Diverged, EpochReport, Interrupted, Result, fit
 from gredkit.training.seeds import seed_all
 from gredkit.trials.folder import TrialFolder, write_json
+from gredkit.trials.state import TrialState
 
 WAIT = 10.0  # seconds for a process of an invocation that was killed to notice it
 
 
-def attempt(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, str]:
+def attempt(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[TrialState, str]:
     """Train the trial of a folder: the state in which it ended, and a sentence about it."""
     try:
         with writing(folder.path), FileLock(folder.lock, timeout=WAIT):
@@ -44,32 +45,32 @@ def attempt(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, 
             folder.append("ended", state=state, message=message)
             return state, message
     except Timeout:
-        return "elsewhere", "another process trains it"
+        return TrialState.ELSEWHERE, "another process trains it"
     except CannotWrite as error:  # the disk is full, or gone; once it is not, the trial goes on
-        return "interrupted", str(error)
+        return TrialState.INTERRUPTED, str(error)
     except OSError as error:
-        return "interrupted", f"{type(error).__name__}: {error}"
+        return TrialState.INTERRUPTED, f"{type(error).__name__}: {error}"
 
 
-def _trained(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[str, str]:
+def _trained(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[TrialState, str]:
     if folder.has_result():  # an earlier process died before it could say so
-        return "finished", ""
+        return TrialState.FINISHED, ""
     try:
         train(folder, should_stop)
     except Diverged as error:
-        return "diverged", str(error)
+        return TrialState.DIVERGED, str(error)
     except Interrupted as error:
-        return "interrupted", str(error)
+        return TrialState.INTERRUPTED, str(error)
     except (CannotWrite, Damaged) as error:
-        return "interrupted", str(error)
+        return TrialState.INTERRUPTED, str(error)
     except UserError as error:
-        return "failed", str(error)
+        return TrialState.FAILED, str(error)
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DISK:
             raise
         (folder.artifacts / "error.txt").write_text(portable(traceback.format_exc()))
-        return "failed", f"{type(error).__name__}: {error}".splitlines()[0]
-    return "finished", ""
+        return TrialState.FAILED, f"{type(error).__name__}: {error}".splitlines()[0]
+    return TrialState.FINISHED, ""
 
 
 def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:

@@ -11,8 +11,6 @@ from uuid import uuid4
 import numpy as np
 from rich.table import Table
 
-from gredkit.ablation.plan import Plan
-from gredkit.ablation.trial import Trial
 from gredkit.config.source import Source
 from gredkit.reports.reading import read_study
 from gredkit.reports.write import write_report
@@ -20,6 +18,8 @@ from gredkit.tracking.runs import StudyRuns
 from gredkit.tracking.sending import send
 from gredkit.tracking.tracker import Tracker
 from gredkit.trials.folder import TrialFolder, write_json
+from gredkit.trials.state import TrialState
+from gredkit.trials.trial import Trial
 
 TRIALS, FEW = (1_000, 3_000, 10_000), (20, 40)
 DATASETS, SEEDS, EPOCHS, SETTINGS = 2, 10, 100, 40  # a study of so many trials has a variant for each 20 of them
@@ -65,7 +65,8 @@ def fill(uri: str, folder: Path, count: int) -> None:
     """A study of finished trials in a new store: one sent as a real one is, the others copies of its rows."""
     trials = list(_trials(count))
     tracker = Tracker("many", uri)
-    tracker.begin("python -m gredkit.run --gin many.gin", [], Plan("many", trials[0].source, tuple(trials)))
+    tracker.begin("python -m gredkit.run --gin many.gin", [])
+    tracker.add_plan(trials, is_tuning=False)
     first = TrialFolder(folder / "first")
     _train(first, trials[0])
     send(tracker, first)
@@ -73,7 +74,7 @@ def fill(uri: str, folder: Path, count: int) -> None:
     with database:
         _copy(database, first.sent()["run"], trials[1:])
     database.close()
-    tracker.end({"finished": count})
+    tracker.end({TrialState.FINISHED: count})
 
 
 def _trials(count: int) -> Iterator[Trial]:
@@ -107,7 +108,7 @@ def _train(folder: TrialFolder, trial: Trial) -> None:
         folder.append("epoch", epoch=epoch, validation=1 - 0.5**epoch, **losses, **costs)
     final = {"final_epoch": EPOCHS - 1, "final_validation": 0.9, "final_train_loss": 0.1, "seconds": 100.0}
     folder.append("result", epoch=EPOCHS - 1, validation=0.9, test=0.8, test_loss=0.5, **final)
-    folder.append("ended", state="finished", message="")
+    folder.append("ended", state=TrialState.FINISHED, message="")
 
 
 def _copy(database: sqlite3.Connection, run: str, trials: list[Trial]) -> None:

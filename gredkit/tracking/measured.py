@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-Event = dict[str, Any]  # what a trial writes down: one line of its events.jsonl
+from gredkit.trials.folder import CURVE, Event
 
 EPOCH = {
     "train/loss": "train_loss",
@@ -29,7 +29,6 @@ RESULT = {
     "cost/seconds": "seconds",
 }
 
-CURVE = ("train_loss", "validation")
 POINTS = 100  # of a curve
 
 

@@ -19,6 +19,7 @@ from gredkit.system.private import shown
 from gredkit.system.sealed import Damaged
 from gredkit.tracking.store import Client, StoreError, connect, existing_store, tracking_uri
 from gredkit.tracking.stored import plan_of
+from gredkit.trials.state import TrialState
 
 SILENT = 300.0  # seconds without a sign of life after which an invocation on another machine counts as dead
 PAGE = 1000
@@ -44,8 +45,8 @@ class Known:
         )
 
     @property
-    def state(self) -> str:
-        return self.tags.get("state", "")
+    def state(self) -> TrialState:
+        return TrialState.of(self.tags.get("state", ""))
 
     @property
     def message(self) -> str:
@@ -88,14 +89,14 @@ class StudyRuns:
         known: dict[str, Known] = {}
         for run in self.search("tags.kind = 'trial'"):
             id, one = run.data.tags.get("trial_id", ""), Known.of(run)
-            if id not in known or (one.state == "finished" and known[id].state != "finished"):
+            if id not in known or (one.state == TrialState.FINISHED and known[id].state != TrialState.FINISHED):
                 known[id] = one
         return known
 
     def trial(self, id: str) -> Known | None:
         """Of one trial, likewise."""
         runs = self.runs_of(id)
-        return next((one for one in runs if one.state == "finished"), runs[0] if runs else None)
+        return next((one for one in runs if one.state == TrialState.FINISHED), runs[0] if runs else None)
 
     def runs_of(self, trial: str) -> list[Known]:
         """All runs of one trial, the latest first."""

@@ -4,12 +4,13 @@ import json
 import re
 from typing import Any
 
-from gredkit.ablation.trial import Trial
 from gredkit.system.private import portable, shown
 from gredkit.tracking.measured import Event, curve, measured
 from gredkit.tracking.store import StoreError
 from gredkit.tracking.tracker import STATUS, Tracker, common_tags
 from gredkit.trials.folder import TrialFolder
+from gredkit.trials.state import TrialState
+from gredkit.trials.trial import Trial
 
 LONGEST = 5000  # characters of a tag or a parameter; MLflow takes a few more
 FORBIDDEN = re.compile(r"[^\w .:/-]", re.ASCII)  # in the name of a parameter
@@ -43,7 +44,7 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     done = False
     if lifecycle and lifecycle[-1]["event"] == "ended":
         _end(tracker, run, folder, lifecycle[-1])
-        done = lifecycle[-1]["state"] != "interrupted"
+        done = lifecycle[-1]["state"] != TrialState.INTERRUPTED
     folder.mark_sent(run=run, place=place, done=done)
     return done
 
@@ -82,7 +83,7 @@ def _create(tracker: Tracker, trial: Trial, started: int) -> str:
         "metric": trial.metric,
         "larger_is_better": str(trial.larger_is_better).lower(),
         "axes": json.dumps(trial.axes, default=repr),
-        "state": "running",
+        "state": TrialState.RUNNING.value,
         "mlflow.parentRunId": tracker.invocation,
         **common_tags(),
     }
@@ -95,7 +96,7 @@ def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> Non
     """The trial runs, for the first time or again, under this invocation."""
     tracker.client.update_run(run, status="RUNNING")
     tracker.client.set_tag(run, "message", "")  # of an earlier attempt
-    tags = {"state": "running", "device": event["device"], "mlflow.parentRunId": tracker.invocation}
+    tags = {"state": TrialState.RUNNING.value, "device": event["device"], "mlflow.parentRunId": tracker.invocation}
     for name, value in tags.items():
         tracker.client.set_tag(run, name, value)
     tracker.client.log_artifacts(run, str(folder.artifacts))
@@ -129,7 +130,7 @@ def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
     tracker.client.log_artifacts(run, str(folder.artifacts))
     if folder.log.is_file() and folder.log.stat().st_size:
         tracker.client.log_text(run, portable(folder.log.read_text(errors="replace")), folder.log.name)
-    if event["state"] == "finished" and not tracker.claim_result(trial.id, run):
+    if event["state"] == TrialState.FINISHED and not tracker.claim_result(trial.id, run):
         tracker.discard(run)  # another invocation has told the same result
         return
     tracker.client.set_tag(run, "state", event["state"])

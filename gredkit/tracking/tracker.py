@@ -12,14 +12,19 @@ from typing import Any
 
 import psutil
 
-from gredkit.ablation.plan import Plan
-from gredkit.ablation.record import git_commit
-from gredkit.ablation.trial import Trial
+from gredkit.system.git import git_commit
 from gredkit.tracking.claims import Claims
 from gredkit.tracking.runs import PLAN, TUNING, Known, StudyRuns, find_experiment, this_machine
 from gredkit.tracking.store import Client, StoreError, connect, database, tracking_uri
+from gredkit.trials.state import TrialState
+from gredkit.trials.trial import Trial
 
-STATUS = {"finished": "FINISHED", "diverged": "FAILED", "failed": "FAILED", "interrupted": "KILLED"}
+STATUS = {
+    TrialState.FINISHED: "FINISHED",
+    TrialState.DIVERGED: "FAILED",
+    TrialState.FAILED: "FAILED",
+    TrialState.INTERRUPTED: "KILLED",
+}
 HEARTBEAT = 30.0  # seconds between two signs of life of an invocation
 PLANNED = (
     *("id", "variant", "dataset", "seed", "role", "tuning"),
@@ -43,16 +48,16 @@ class Tracker(StudyRuns):
         """Runs that a crash left `RUNNING` become interrupted ones."""
         dead = self.dead()
         for run in dead:
-            self.client.set_tag(run, "state", "interrupted")
+            self.client.set_tag(run, "state", TrialState.INTERRUPTED.value)
             self.client.set_terminated(run, "KILLED")
         return len(dead)
 
-    def begin(self, command: str, files: Iterable[str], plan: Plan) -> None:
+    def begin(self, command: str, files: Iterable[str]) -> None:
         """The run of this invocation, under which its trials stand."""
         tags = {
             "kind": "study",
             "study": self.study,
-            "state": "running",
+            "state": TrialState.RUNNING.value,
             "command": command,
             **this_machine(),
             "pid": str(os.getpid()),
@@ -66,12 +71,11 @@ class Tracker(StudyRuns):
         self._claims = Claims(self)
         for file in files:
             self.client.log_artifact(self.invocation, file, "study")
-        self.add_plan(plan)
 
-    def add_plan(self, plan: Plan) -> None:
+    def add_plan(self, trials: Iterable[Trial], is_tuning: bool) -> None:
         """Which trials this invocation is about, also those that were trained before."""
-        rows = [_planned(trial) for trial in plan.trials]
-        self.client.log_dict(self.invocation, {"trials": rows}, TUNING if plan.is_tuning else PLAN)
+        rows = [_planned(trial) for trial in trials]
+        self.client.log_dict(self.invocation, {"trials": rows}, TUNING if is_tuning else PLAN)
 
     def beat(self) -> None:
         """A sign of life, now and then."""
@@ -79,12 +83,13 @@ class Tracker(StudyRuns):
             self.client.set_tag(self.invocation, "heartbeat", str(time.time()))
             self._beat = time.monotonic()
 
-    def end(self, states: Mapping[str, int]) -> None:
+    def end(self, states: Mapping[TrialState, int]) -> None:
         """Close the run of this invocation."""
         if not self.invocation:
             return
-        state = "interrupted" if states.get("interrupted") else "failed" if states.get("failed") else "finished"
-        self.client.set_tag(self.invocation, "state", state)
+        worst = (TrialState.INTERRUPTED, TrialState.FAILED)
+        state = next((one for one in worst if states.get(one)), TrialState.FINISHED)
+        self.client.set_tag(self.invocation, "state", state.value)
         for name, count in states.items():
             self.client.log_metric(self.invocation, f"trials/{name}", count)
         self.client.set_terminated(self.invocation, STATUS[state])
@@ -92,8 +97,8 @@ class Tracker(StudyRuns):
     def abandon(self) -> None:
         """Close it without a word about its trials: the command fails."""
         if self.invocation:
-            self.client.set_tag(self.invocation, "state", "interrupted")
-            self.client.set_terminated(self.invocation, STATUS["interrupted"])
+            self.client.set_tag(self.invocation, "state", TrialState.INTERRUPTED.value)
+            self.client.set_terminated(self.invocation, STATUS[TrialState.INTERRUPTED])
 
     def claim(self, trial: str) -> str | None:
         """Claim a trial before it is trained; who has it if another living invocation was faster."""
@@ -111,7 +116,8 @@ class Tracker(StudyRuns):
             known = next((one for one in self.runs_of(trial) if one.run == other), None)
             if known is None:
                 return False
-            return known.state == "finished" or self.alive(known.tags.get("mlflow.parentRunId", "")) is not None
+            parent = known.tags.get("mlflow.parentRunId", "")
+            return known.state == TrialState.FINISHED or self.alive(parent) is not None
 
         return self._claim(f"result {trial}", run, holds) == run
 

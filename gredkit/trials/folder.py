@@ -9,12 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gredkit.ablation.trial import Trial
 from gredkit.system import sealed
 from gredkit.system.sealed import Damaged
 from gredkit.system.writing import writing
-from gredkit.tracking.measured import CURVE, Event
+from gredkit.trials.trial import Trial
 
+Event = dict[str, Any]  # what a trial writes down: one line of its events.jsonl
+CURVE = ("train_loss", "validation")  # what an epoch's event has for the learning curve
 KEYS = {  # what each kind of event has at least
     "started": {"device", "described"},
     "epoch": {"epoch", *CURVE},

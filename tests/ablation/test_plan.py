@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from gredkit.ablation.described import resolve
 from gredkit.ablation.plan import after_tuning, make_plan
 from gredkit.ablation.record import gin_text
-from gredkit.ablation.trial import Trial, resolve
 from gredkit.config.source import Source
 from gredkit.errors import UserError
+from gredkit.trials.trial import Trial
 
 TINY = "LAYERS = 1\nDIM = 8\nSEEDS = (0, 1)\ndatasets.ring_transfer.graphs = 20\ndatasets.tree_match.graphs = 40\n"
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from gredkit.ablation.plan import Plan, make_plan
-from gredkit.ablation.trial import Trial
 from gredkit.config.source import Source
 from gredkit.reports.reading import read_study
 from gredkit.reports.study import StudyData
 from gredkit.tracking.sending import send
 from gredkit.tracking.tracker import Tracker
 from gredkit.trials.folder import TrialFolder
+from gredkit.trials.trial import Trial
 from helpers.studies import empty_store
 
 COMMAND = "python -m gredkit.run --gin tiny.gin --tracking-uri http://me:secret@somewhere"
@@ -41,7 +41,8 @@ class TrackedStudy:
         self.uri = f"sqlite:///{folder / 'mlflow.db'}"
         self.plan = make_plan(Source((str(file),)))
         self.tracker = Tracker("tiny", self.uri)
-        self.tracker.begin(COMMAND, [str(file)], self.plan)
+        self.tracker.begin(COMMAND, [str(file)])
+        self.tracker.add_plan(self.plan.trials, self.plan.is_tuning)
 
     def tell(self, fate: Fate, plan: Plan | None = None) -> None:
         """What becomes of each trial."""

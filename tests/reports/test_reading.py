@@ -105,7 +105,7 @@ def test_a_tuned_study_has_both_kinds_of_trials(tmp_path):
     tuning = study.read().results
     assert set(tuning["role"]) == {"tune"}
     final = after_tuning(study.plan, lambda trial: 0.6 if trial.settings["fit.learning_rate"] == 0.001 else None)
-    study.tracker.add_plan(final)
+    study.tracker.add_plan(final.trials, final.is_tuning)
     study.tell(good, final)
     results = study.read().results
     assert (results["role"] == "final").sum() == len(final.trials) == 6
@@ -121,7 +121,8 @@ def test_a_study_that_never_began_is_empty(tmp_path):
 
 def test_the_last_invocation_counts(finished, tmp_path):
     again = Tracker("tiny", finished.uri)
-    again.begin("python -m gredkit.run --gin other.gin", [], finished.plan)
+    again.begin("python -m gredkit.run --gin other.gin", [])
+    again.add_plan(finished.plan.trials, finished.plan.is_tuning)
     study = read_study(again)
     assert study.command.endswith("other.gin")
     pd.testing.assert_series_equal(study.results["state"], finished.read().results["state"])

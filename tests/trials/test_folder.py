@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gredkit.ablation.trial import Trial
 from gredkit.config.source import Source
 from gredkit.system import sealed
 from gredkit.system.sealed import Damaged, seal, unseal
 from gredkit.trials.folder import TrialFolder, trial_folders
+from gredkit.trials.trial import Trial
 
 TRIAL = Trial("tiny", "base", "ring_transfer", 3, Source(("tiny.gin",)), settings={"fit.epochs": 3, "K": None}, id="ab")
 WRONG = ("null", "[]", "7", '"text"', "{}", '{"event": "epoch"}', '{"event": [1], "time": "x"}', "[" * 5000,

@@ -2,21 +2,27 @@
 
 import time
 from abc import ABC, abstractmethod
+from enum import Enum
 from pathlib import Path
 
 from gredkit import ranges
 from gredkit.errors import UserError
+from gredkit.trials.state import TrialState
+
+
+class Lost(Enum):
+    """How a job ended that could not say the state of its trial."""
+
+    DIED = "died"  # by itself
+    KILLED = "killed"  # by somebody else
 
 
 class Job(ABC):
     """A trial that was started somewhere."""
 
     @abstractmethod
-    def ended(self) -> tuple[str, str] | None:
-        """State and message once it has ended, None while it runs.
-
-        One that could not say its state has 'died' of itself or was 'killed' by somebody.
-        """
+    def ended(self) -> tuple[TrialState | Lost, str] | None:
+        """State and message once it has ended, None while it runs; `Lost` if it could not say its state."""
 
     @abstractmethod
     def stop(self) -> None:

@@ -11,12 +11,13 @@ from pathlib import Path
 import psutil
 import torch
 
-from gredkit.ablation.launchers.base import Job, Launcher
+from gredkit.ablation.launchers.base import Job, Launcher, Lost
 from gredkit.ablation.launchers.forking import server
 from gredkit.ablation.worker import attempt
 from gredkit.nn.kernels.build import library
 from gredkit.registry import LAUNCHERS
 from gredkit.trials.folder import TrialFolder
+from gredkit.trials.state import TrialState
 
 UNKNOWN = (None, 255)  # what Python says of a process whose server was killed
 FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, *UNKNOWN)
@@ -58,12 +59,12 @@ class LocalJob(Job):
     """A process, and the line to it: the process has ended when the line has, also if nobody is left to say how."""
 
     def __init__(self, folder: Path, threads: int, place: int):
-        self._said: tuple[str, str] | None = None
+        self._said: tuple[TrialState | Lost, str] | None = None
         self._is_over = False
         try:
             self._process, self.line = server.launch(work, str(folder), threads, place)
         except server.NoServer as error:
-            self._said, self._is_over = ("killed", str(error)), True
+            self._said, self._is_over = (Lost.KILLED, str(error)), True
 
     def is_over(self) -> bool:
         try:
@@ -73,14 +74,14 @@ class LocalJob(Job):
             self._is_over = True
         return self._is_over
 
-    def ended(self) -> tuple[str, str] | None:
+    def ended(self) -> tuple[TrialState | Lost, str] | None:
         if not self.is_over():
             return None
         if self._said is not None:
             return self._said
         self._process.join(PATIENCE)
         code = self._process.exitcode
-        return "killed" if code in FROM_OUTSIDE else "died", _how(code)
+        return Lost.KILLED if code in FROM_OUTSIDE else Lost.DIED, _how(code)
 
     def stop(self) -> None:
         with suppress(OSError):  # it has just ended

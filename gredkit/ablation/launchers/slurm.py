@@ -3,10 +3,11 @@ from pathlib import Path
 from typing import Any
 
 from gredkit import paths, ranges
-from gredkit.ablation.launchers.base import Job, Launcher, Refused
+from gredkit.ablation.launchers.base import Job, Launcher, Lost, Refused
 from gredkit.errors import UserError, cause
 from gredkit.registry import LAUNCHERS
 from gredkit.trials.folder import TrialFolder
+from gredkit.trials.state import TrialState
 
 STOP = "stop"  # the file that asks a job to stop
 
@@ -65,13 +66,13 @@ class SlurmJob(Job):
     def __init__(self, job: Any, folder: Path):
         self._job, self._folder = job, folder
 
-    def ended(self) -> tuple[str, str] | None:
+    def ended(self) -> tuple[TrialState | Lost, str] | None:
         if not self._job.done():
             return None
         try:
             return self._job.result()
         except Exception as error:  # whatever ended it, the cluster included
-            return "killed", f"the job {self._job.job_id} ended as {self._job.state}: {cause(error)}"
+            return Lost.KILLED, f"the job {self._job.job_id} ended as {self._job.state}: {cause(error)}"
 
     def stop(self) -> None:
         (self._folder / STOP).touch()
@@ -80,7 +81,7 @@ class SlurmJob(Job):
         self._job.cancel()
 
 
-def work(path: str, search: list[str], cpus: int) -> tuple[str, str]:
+def work(path: str, search: list[str], cpus: int) -> tuple[TrialState, str]:
     """What a job does, on some machine of the cluster."""
     sys.path[:] = search  # the user's own modules are found as they were
     import torch

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -10,7 +10,6 @@ from torch_geometric.data import Data
 
 from gredkit.ablation.identity import code_hash, data_hash, trial_id
 from gredkit.config import bindings as config
-from gredkit.config.source import Source
 from gredkit.config.study import TrialSettings
 from gredkit.data.hops.diameter import diameters
 from gredkit.data.hops.index import DATASET, check_K
@@ -26,50 +25,10 @@ from gredkit.paths import data_root
 from gredkit.registry import DATASETS
 from gredkit.system.writing import writing
 from gredkit.training.recipe import Recipe
+from gredkit.trials.trial import Trial
 
 COMPUTES = ("gredkit.training.fit", "gredkit.data.hops.cache")  # beside the model itself
 SAMPLE = 256  # graphs that are kept of a dataset, to estimate times
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One training: which variant, on which data, with which seed, and how gin describes it.
-
-    `role` is 'final' for a trial that is compared and 'tune' for one that only chooses hyper-parameters. `axes`
-    has the values that make the variant. `id`, `settings` and what follows are filled in by `resolve`.
-    """
-
-    study: str
-    variant: str
-    dataset: str
-    seed: int
-    source: Source
-    entry: str | None = None  # of DATASETS
-    budget: str | None = None
-    point: tuple[str, ...] = ()  # the bindings of the variant
-    axes: Mapping[str, Any] = field(default_factory=dict)
-    role: str = "final"
-    tuning: str = ""  # the point of the tuning grid
-    id: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    parameters: int = 0
-    metric: str = ""
-    larger_is_better: bool = True
-    diameters: tuple[float, float] | None = None  # median and largest, of a sample of the graphs
-
-    def load(self) -> None:
-        """Let gin read what describes this trial."""
-        self.source.load(self.entry, self.budget, self.point)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Trial":
-        source = Source(**{key: tuple(value) for key, value in stored["source"].items()})
-        diameters = tuple(stored["diameters"]) if stored.get("diameters") else None
-        return cls(**{**stored, "source": source, "point": tuple(stored["point"]), "diameters": diameters})
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,48 @@
+"""A trial: plain data, from which any process can train it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from gredkit.config.source import Source
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training: which variant, on which data, with which seed, and how gin describes it.
+
+    `role` is 'final' for a trial that is compared and 'tune' for one that only chooses hyper-parameters. `axes`
+    has the values that make the variant. `id`, `settings` and what follows are filled in by `resolve`.
+    """
+
+    study: str
+    variant: str
+    dataset: str
+    seed: int
+    source: Source
+    entry: str | None = None  # of DATASETS
+    budget: str | None = None
+    point: tuple[str, ...] = ()  # the bindings of the variant
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    role: str = "final"
+    tuning: str = ""  # the point of the tuning grid
+    id: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    parameters: int = 0
+    metric: str = ""
+    larger_is_better: bool = True
+    diameters: tuple[float, float] | None = None  # median and largest, of a sample of the graphs
+
+    def load(self) -> None:
+        """Let gin read what describes this trial."""
+        self.source.load(self.entry, self.budget, self.point)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Trial":
+        source = Source(**{key: tuple(value) for key, value in stored["source"].items()})
+        diameters = tuple(stored["diameters"]) if stored.get("diameters") else None
+        return cls(**{**stored, "source": source, "point": tuple(stored["point"]), "diameters": diameters})
