@@ -82,7 +82,7 @@ def test_combinations_that_are_the_same_trial_are_trained_once(plan_of):
 def test_the_id_is_of_what_determines_the_result(plan_of, tmp_path):
     base = ids(plan_of())
     assert ids(plan_of("study.name = 'another'\nstudy.axes = {'K': (None,)}")) == base
-    assert ids(plan_of("", "fit.device='cpu'", "fit.checkpoint_seconds=0.0", "encoders.lstm.layers=2")) == base
+    assert ids(plan_of("", "fit.device='cpu'", "fit.checkpoint_seconds=0.0", "encoders.lstm.stacked_layers=2")) == base
     assert ids(plan_of("", "SEEDS=(1, 0)")) == base
     assert ids(plan_of("", "WEIGHT_DECAY=1")) == ids(plan_of("", "WEIGHT_DECAY=1.0"))
     for other in (
@@ -206,7 +206,7 @@ def test_tuning_takes_the_smallest_error_and_leaves_out_what_failed(plan_of):
         ("", ("EPOHCS=3",), "nothing uses the macro 'EPOHCS': did you mean 'EPOCHS'"),
         ("EPOHCS = 3", (), "nothing uses the macro 'EPOHCS'"),
         ("", ("fit.epohcs=3",), "'fit' has no parameter 'epohcs': did you mean 'epochs'"),
-        ("", ("encoders.lsmt.layers=3",), "gin knows no 'encoders.lsmt': did you mean 'encoders.lstm'"),
+        ("", ("encoders.lsmt.stacked_layers=3",), "gin knows no 'encoders.lsmt': did you mean 'encoders.lstm'"),
         ("", ("ftt.epochs=3",), "gin knows no 'ftt': did you mean 'fit'"),
         ("", ("fit.epochs='many'",), r"fit.epochs cannot be 'many': it is declared as int"),
         ("", ("models.gred.dim=8.5",), r"models.gred.dim cannot be 8.5: it is declared as int"),
@@ -223,11 +223,11 @@ def test_tuning_takes_the_smallest_error_and_leaves_out_what_failed(plan_of):
         ("", ("BUDGET='gpu'",), "there is no gin file 'gin/budgets/gpu.gin'"),
         ("", ("K=-1",), "cannot be -1"),
         ("", ("DROPOUT=2.0",), "dropout is a share"),
-        ("", ("LAYERS=-1",), "layers is a whole number from 1 "),
+        ("", ("LAYERS=-1",), "stacked_layers is a whole number from 1 "),
         ("", ("DIM=0",), "dim is a whole number from 1 "),
         ("", ("STATE_DIM=0",), "state_dim is a whole number from 1 "),
-        ("", ("encoders.lstm.layers='x'",), "declared as int"),
-        ("", ("encoders.lstm.layers=0", "variant.encoder='lstm'"), "layers is a whole number from 1 "),
+        ("", ("encoders.lstm.stacked_layers='x'",), "declared as int"),
+        ("", ("encoders.lstm.stacked_layers=0", "variant.encoder='lstm'"), "stacked_layers is a whole number from 1 "),
         ("", ("datasets.ring_transfer.graphs=1",), "no graphs in its"),
         ("", ("DATASETS='digits'",), "a list with at least one name"),
         ("study.axes = {'LEARNING_RATE': (0.1, 0.2)}", ("fit.learning_rate=0.5",), "'LEARNING_RATE' changes nothing"),

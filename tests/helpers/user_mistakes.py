@@ -174,7 +174,7 @@ SETS = {
     # what gin cannot read
     "K": "parse", "=3": "gin", "K==3": "gin", "K=": "gin", "K=10**9": "gin", "K=lru": "quotes", "K=[1,": "not closed",
     "K='x": "parse", "nothing.here=1": "gin knows no 'nothing'", "EPOHCS=3": "did you mean 'EPOCHS'",
-    "encoders.lru.colour=1": "no parameter 'colour'", "encoders.lsmt.layers=2": "did you mean 'encoders.lstm'",
+    "encoders.lru.colour=1": "no parameter 'colour'", "encoders.lsmt.stacked_layers=2": "did you mean 'encoders.lstm'",
     "fit.epohcs=3": "did you mean 'epochs'", "K=%NOPE": "%NOPE", "K=@nope": "nope",
     # sizes
     "K=-1": "K", "K=1000000000": "K counts hops", f"K={10**30}": "K counts hops", "K=2.5": "K", "K='two'": "K",
@@ -207,7 +207,7 @@ SETS = {
     "variant.encoder='attention';encoders.attention.heads=0": "heads",
     "variant.encoder='attention';encoders.attention.heads=-8": "heads",
     "variant.encoder='attention';encoders.attention.heads=1000000000": "heads",
-    "variant.encoder='lstm';encoders.lstm.layers=0": "layers",
+    "variant.encoder='lstm';encoders.lstm.stacked_layers=0": "layers",
     "variant.encoder='gru';encoders.gru.state_dim=-1": "state_dim",
     "variant.encoder='weighted_sum';encoders.weighted_sum.hops=0": "hops",
     "variant.aggregator='attention';aggregators.attention.heads=0": "heads",

@@ -15,5 +15,5 @@ class GRU(Recurrent):
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 
-    kernel = nn.GRU
+    torch_class = nn.GRU
     gates, keeps = 3, 1  # reset, update, new

@@ -61,7 +61,7 @@ class LRU(SequenceEncoder):
         return torch.polar((-decay).exp(), angle)
 
     def hop_weights(self, width: int) -> Tensor:
-        return torch.linalg.matrix_norm(self.kernel(width)) / math.sqrt(self.dim)
+        return torch.linalg.matrix_norm(self.hop_matrices(width)) / math.sqrt(self.dim)
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
         if (recurrence := self._for_kernels(z, hops)) is not None:
@@ -71,7 +71,7 @@ class LRU(SequenceEncoder):
             return state @ torch.cat([self.out_re, -self.out_im], 1).mT
         if self.mode in ("auto", "kernel"):
             rows = hops.grid.sum(z).view(hops.num_nodes, hops.width * self.dim)
-            return rows @ self.kernel(hops.width).to(z.dtype).flatten(0, 1)
+            return rows @ self.hop_matrices(hops.width).to(z.dtype).flatten(0, 1)
         state = self.states(z, hops)[:, 0]
         return (state.real @ self.out_re.mT.to(state.real) - state.imag @ self.out_im.mT.to(state.real)).to(z.dtype)
 
@@ -80,7 +80,7 @@ class LRU(SequenceEncoder):
         by_set = (hops.num_sets + hops.num_nodes) * 2 * self.state_dim
         return self.mode == "kernel" or by_set >= hops.seq_set.numel() * self.dim
 
-    def kernel(self, width: int) -> Tensor:
+    def hop_matrices(self, width: int) -> Tensor:
         """Re[W_out Λ^k exp(γ) W_in] for k = 0..width - 1, transposed. Shape: [width, dim in, dim out]"""
         decay, angle = self._polar()
         k = torch.arange(width, device=decay.device, dtype=decay.dtype)[:, None]

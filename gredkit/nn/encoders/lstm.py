@@ -14,5 +14,5 @@ class LSTM(Recurrent):
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 
-    kernel = nn.LSTM
+    torch_class = nn.LSTM
     gates, keeps = 4, 1  # input, forget, cell, output

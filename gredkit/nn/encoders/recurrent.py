@@ -14,26 +14,29 @@ INITS = ("orthogonal", "pytorch")
 
 
 class Recurrent(SequenceEncoder):
-    """One of PyTorch's recurrent kernels over packed sequences, farthest hop first: y_v = W_out s_v.
+    """One of PyTorch's recurrent networks over packed sequences, farthest hop first: y_v = W_out s_v.
 
-    `init='orthogonal'` starts as such networks are known to learn from far, and as the LRU does, whose
-    eigenvalues begin near the unit circle: each gate's recurrent matrix is orthogonal, input weights have
-    variance 1 / fan_in, biases are zero, and the bias of the gate that keeps the state is 1. `'pytorch'` is
-    PyTorch's own, uniform in ±1/√state_dim, whose recurrence shrinks a state to about 0.6 of itself a hop.
+    `state_dim` is the width of the state (None: that of the model), `stacked_layers` the number of recurrent layers,
+    of which each reads the states of the one before it. `init='orthogonal'` is the start from which such networks are
+    known to learn over long distances, and close to that of the LRU, whose eigenvalues begin near the unit circle:
+    each gate's recurrent matrix is orthogonal, input weights have variance 1 / fan_in, biases are zero, and the bias
+    of the gate that keeps the state is 1. `init='pytorch'` is PyTorch's own start, uniform in ±1/√state_dim, whose
+    recurrence shrinks a state to about 0.6 of its size with each hop.
+    Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 
-    kernel: Callable[..., nn.RNNBase]
+    torch_class: Callable[..., nn.RNNBase]
     gates: ClassVar[int] = 1  # blocks of rows in PyTorch's matrices
     keeps: ClassVar[int | None] = None  # which of them is the gate that keeps the state
 
-    def __init__(self, dim: int, state_dim: int | None = None, layers: int = 1, init: str = "orthogonal"):
+    def __init__(self, dim: int, state_dim: int | None = None, stacked_layers: int = 1, init: str = "orthogonal"):
         super().__init__()
         check_state(dim, state_dim)
-        ranges.whole("layers", layers, 1, 100)
+        ranges.whole("stacked_layers", stacked_layers, 1, 100)
         ranges.one_of("init", init, INITS)
         state_dim = state_dim or dim
         self.init = init
-        self.rnn = self.kernel(dim, state_dim, layers)
+        self.rnn = self.torch_class(dim, state_dim, stacked_layers)
         self.out = Dense(state_dim, dim)
         if init == "orthogonal":
             self._reset()
@@ -52,12 +55,12 @@ class Recurrent(SequenceEncoder):
                     nn.init.ones_(parameter.chunk(self.gates)[self.keeps])
 
     def recurrent_parameters(self) -> list[nn.Parameter]:
-        """As of the LRU: what leads into the state, and from state to state."""
+        """As in the LRU: the weights from the input to the state, and from state to state."""
         return [parameter for name, parameter in self.rnn.named_parameters() if name.startswith("weight")]
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
         rows, batch_sizes, place = hops.packed
-        # PyTorch's LSTM does not look at the width of packed sequences, and reads and writes foreign memory.
+        # PyTorch's LSTM does not check the width of packed sequences, and would read and write beyond their memory.
         if isinstance(self.rnn, nn.LSTM) and z.shape[-1] != self.rnn.input_size:
             raise RuntimeError(f"this LSTM takes rows of {self.rnn.input_size} numbers, not of {z.shape[-1]}")
         _, state = self.rnn(PackedSequence(rows.sum(z), batch_sizes))

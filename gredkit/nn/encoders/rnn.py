@@ -14,4 +14,4 @@ class RNN(Recurrent):
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 
-    kernel = nn.RNN
+    torch_class = nn.RNN

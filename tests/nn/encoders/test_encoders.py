@@ -36,7 +36,7 @@ BUILDERS: dict[str, Callable[[int], nn.Module]] = {
     "lru, mode=loop": partial(LRU, mode="loop"),
     "attention, order": partial(Attention, order=True),
     "weighted_sum, hops=3": partial(WeightedSum, hops=3),
-    "rnn, layers=2": partial(RNN, layers=2),
+    "rnn, stacked_layers=2": partial(RNN, stacked_layers=2),
 }
 for name in ENCODERS:
     if "state_dim" in hyperparameters(ENCODERS[name]):

@@ -80,7 +80,7 @@ def test_the_kernel_is_one_real_matrix_a_hop() -> None:
     encoder = lru(3, "kernel", 5)
     eigenvalues, into, out = numbers(encoder)
     expected = [(out @ np.diag(eigenvalues**k) @ into).real.T for k in range(6)]
-    np.testing.assert_allclose(encoder.kernel(6).detach().numpy(), np.stack(expected), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(encoder.hop_matrices(6).detach().numpy(), np.stack(expected), rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def weights(rnn, name):
     seed=st.integers(0, 9),
 )
 def test_every_gate_is_orthogonal_and_biases_are_zero_but_one(kind, dim, state_dim, layers, seed):
-    rnn, gates = built(kind, dim, seed, state_dim=state_dim, layers=layers)
+    rnn, gates = built(kind, dim, seed, state_dim=state_dim, stacked_layers=layers)
     for weight in weights(rnn, "weight_hh"):
         for gate in weight.chunk(gates):
             assert torch.allclose(gate @ gate.T, torch.eye(state_dim).double(), atol=1e-5)
@@ -69,7 +69,7 @@ def test_the_bias_is_that_of_the_gate_that_keeps_the_state(kind):
 
 @every_kind
 def test_inputs_have_the_variance_of_a_dense_layer(kind):
-    rnn, _ = built(kind, 64, state_dim=128, layers=2)
+    rnn, _ = built(kind, 64, state_dim=128, stacked_layers=2)
     for weight, fan_in in zip(weights(rnn, "weight_ih"), (64, 128), strict=True):
         assert weight.var().item() * fan_in == pytest.approx(1, rel=0.05)
         assert weight.abs().max().item() < 2.3 / math.sqrt(fan_in)  # cut off at two standard deviations
