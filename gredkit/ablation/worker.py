@@ -26,6 +26,7 @@ from gredkit.nn.kernels.call import CALLED
 from gredkit.nn.models.gred import count_parameters
 from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.registry import DATASETS
+from gredkit.system.other_load import OtherLoad
 from gredkit.system.private import portable
 from gredkit.system.sealed import Damaged
 from gredkit.system.writing import DISK, CannotWrite, writing
@@ -37,11 +38,14 @@ from gredkit.trials.state import TrialState
 WAIT = 10.0  # seconds for a process of an invocation that was killed to notice it
 
 
-def attempt(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[TrialState, str]:
-    """Train the trial of a folder: the state in which it ended, and a sentence about it."""
+def attempt(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None = None) -> tuple[TrialState, str]:
+    """Train the trial of a folder: the state in which it ended, and a sentence about it.
+
+    `jobs` is how many trials may run side by side: reports compare times only if it is 1 for all trials.
+    """
     try:
         with writing(folder.path), FileLock(folder.lock, timeout=WAIT):
-            state, message = _trained(folder, should_stop)
+            state, message = _trained(folder, should_stop, jobs)
             folder.append("ended", state=state, message=message)
             return state, message
     except Timeout:
@@ -52,11 +56,11 @@ def attempt(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[Trial
         return TrialState.INTERRUPTED, f"{type(error).__name__}: {error}"
 
 
-def _trained(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[TrialState, str]:
+def _trained(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None) -> tuple[TrialState, str]:
     if folder.has_result():  # an earlier process died before it could say so
         return TrialState.FINISHED, ""
     try:
-        train(folder, should_stop)
+        train(folder, should_stop, jobs)
     except Diverged as error:
         return TrialState.DIVERGED, str(error)
     except Interrupted as error:
@@ -73,7 +77,7 @@ def _trained(folder: TrialFolder, should_stop: Callable[[], bool]) -> tuple[Tria
     return TrialState.FINISHED, ""
 
 
-def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
+def train(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None = None) -> Result:
     """Build what gin describes, train it, and leave all that is tracked in the folder."""
     trial = folder.trial()
     trial.load()
@@ -95,12 +99,13 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
     described_as["parameters"] = str(count_parameters(model))
     described_as["layers_with_eigenvalues"] = str(len(start))
     described_as["layers_with_hop_weights"] = str(len(start_weights))
-    folder.append("started", pid=os.getpid(), device=str(device), described=described_as)
+    folder.append("started", pid=os.getpid(), device=str(device), described=described_as, jobs=jobs)
 
     positional: PositionalEncoding = model.positional  # type: ignore[assignment]
     graphs = prepare(task.graphs, K, positional)
     known, is_told = folder.epochs(), False
     CALLED.clear()
+    others = OtherLoad()
 
     def on_epoch(report: EpochReport) -> None:
         nonlocal is_told
@@ -113,11 +118,12 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool]) -> Result:
 
     result = fit(model, task, graphs, described.recipe, trial.seed, checkpoint=folder.checkpoint,
                  on_epoch=on_epoch, should_stop=should_stop)  # fmt: skip
+    other_load = others.share()
     write_moments(folder.artifacts / "eigenvalues.json", start=start, end=eigenvalues(model))
     write_moments(folder.artifacts / "hop_weights.json", start=start_weights, end=hop_weights(model, hops))
     about = SavedModel.of(task, described.composition, K, described.settings.dataset,
                           config.settings(DATASETS, described.settings.dataset), trial.source.modules,
                           described.recipe.precision)  # fmt: skip
     save(folder.artifacts / "model", model, about)
-    folder.append("result", **asdict(result))
+    folder.append("result", **asdict(result), other_load=other_load)
     return result

@@ -94,6 +94,7 @@ def _told(known: Known, dead: set[str]) -> Row:
     row |= {"state": "interrupted" if known.run in dead else known.state, "message": known.message, "run": known.run}
     row |= {"started": known.started, "ended": known.ended}
     row |= {name: known.tags.get(name, "") for name in ("device", "kernels", "git_commit")}
+    row["jobs"] = pd.to_numeric(known.tags.get("jobs"), errors="coerce")
     for name, value in known.params.items():
         is_note = name.startswith(NOTES)
         row[f"{NOTE}{name.removeprefix(NOTES)}" if is_note else f"{SETTING}{name}"] = value

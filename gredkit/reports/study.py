@@ -18,8 +18,9 @@ MEASURED = {
     "seconds": "cost/seconds",
     "seconds_per_epoch": "cost/seconds_per_epoch",
     "peak_mb": "cost/peak_mb",
+    "other_load": "cost/other_load",
 }
-TOLD = ("started", "ended", "device", "kernels", "git_commit", "run")
+TOLD = ("started", "ended", "device", "kernels", "jobs", "git_commit", "run")
 RESULTS = (*TRIAL, *PLANNED, *MEASURED, *TOLD)
 CURVES = (*IDENTITY, "epoch", "train_loss", "validation")
 EIGENVALUES = (*IDENTITY, "layer", "moment", "real", "imag")

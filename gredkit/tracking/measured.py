@@ -27,6 +27,7 @@ RESULT = {
     "final/validation": "final_validation",
     "final/train_loss": "final_train_loss",
     "cost/seconds": "seconds",
+    "cost/other_load": "other_load",  # the part of the processor that other programs used meanwhile
 }
 
 POINTS = 100  # of a curve

@@ -97,6 +97,8 @@ def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> Non
     tracker.client.update_run(run, status="RUNNING")
     tracker.client.set_tag(run, "message", "")  # of an earlier attempt
     tags = {"state": TrialState.RUNNING.value, "device": event["device"], "mlflow.parentRunId": tracker.invocation}
+    if jobs := _jobs(folder):
+        tags["jobs"] = jobs
     for name, value in tags.items():
         tracker.client.set_tag(run, name, value)
     tracker.client.log_artifacts(run, str(folder.artifacts))
@@ -104,6 +106,12 @@ def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> Non
         trial = folder.trial()
         _describe(tracker, run, {**trial.settings, "variant": trial.variant, **event["described"]})
         folder.mark_sent(described=True)
+
+
+def _jobs(folder: TrialFolder) -> str:
+    """How many trials ran side by side, at most, in all attempts; empty if one of them did not say so."""
+    told = [event.get("jobs") for event in folder.events()[0] if event["event"] == "started"]
+    return str(max(told)) if told and None not in told else ""
 
 
 def _kernels(folder: TrialFolder) -> str:

@@ -23,7 +23,7 @@ def mixed(tmp_path_factory):
 
     def begin(attempts: int) -> None:
         """A trial that never ends by itself, until so many attempts have said whether kernels ran."""
-        command = study.start("--set", "SEEDS=(5,)", "--set", "EPOCHS=100000")
+        command = study.start("--set", "SEEDS=(5,)", "--set", "EPOCHS=100000", "--jobs", str(attempts))
         study.wait_for(command, lambda: sum('"kernels"' in line for line in study.events()) >= attempts)
         interrupt(command)
         command.communicate(timeout=300)
@@ -33,7 +33,7 @@ def mixed(tmp_path_factory):
         without = study.run("--jobs", "2")
         begin(attempts=1)
     begin(attempts=2)
-    with_them = study.run("--set", "SEEDS=(0, 1, 7)")
+    with_them = study.run("--set", "SEEDS=(0, 1, 7)", "--jobs", "1")
     assert (without.returncode, with_them.returncode) == (0, 0)
     return study, without, with_them
 
@@ -53,6 +53,8 @@ def test_each_run_says_whether_they_ran(mixed, tmp_path):
     told = {known.tags["seed"]: known for known in study.trials().values()}
     expected = {"0": WHY, "1": WHY, "7": "yes", "5": f"{WHY}; then yes"}
     assert {seed: known.tags["kernels"] for seed, known in told.items()} == expected
+    jobs = {"0": "2", "1": "2", "7": "1", "5": "2"}  # of several attempts the largest number
+    assert {seed: known.tags["jobs"] for seed, known in told.items()} == jobs
     for seed, kept in (("0", WHY), ("7", "yes")):
         environment = json.loads(tracker.text(told[seed].run, "environment.json"))
         assert environment["kernels"] == kept

@@ -29,6 +29,8 @@ def test_trials_are_trained(launcher, wanted, tmp_path):
     result = study.run("--launcher", launcher, "--jobs", "2")
     assert result.returncode == 0, result.stderr
     assert study.scores() == wanted
+    assert {known.tags["jobs"] for known in study.trials().values()} == {"2"}  # so a report compares no times
+    assert all(0 <= known.metrics["cost/other_load"] <= 1 for known in study.trials().values())
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)

@@ -62,7 +62,7 @@ def _train(folder: TrialFolder, trial: Trial, end: float | str) -> None:
     folder.create(trial)
     layers = trial.settings["encoder"] == "lru"
     have = dict.fromkeys(("layers_with_eigenvalues", "layers_with_hop_weights"), str(int(layers)))
-    folder.append("started", device="cpu", described=have | {"notes.made": "up"})
+    folder.append("started", device="cpu", described=have | {"notes.made": "up"}, jobs=1)
     if layers:
         spectrum = [{"real": [0.5, 0.6], "imag": [0.1, -0.1 * trial.seed]}]
         (folder.artifacts / "eigenvalues.json").write_text(json.dumps({"start": spectrum, "end": spectrum}))
@@ -77,7 +77,7 @@ def _train(folder: TrialFolder, trial: Trial, end: float | str) -> None:
         if end != "running":
             folder.append("ended", state=end, message=FATES[end])
         return
-    final = {"final_epoch": 2, "final_validation": score, "final_train_loss": 0.1, "seconds": 1.5}
+    final = {"final_epoch": 2, "final_validation": score, "final_train_loss": 0.1, "seconds": 1.5, "other_load": 0.01}
     folder.append("result", epoch=2, validation=score, test=end, test_loss=0.5, **final)
     folder.append("ended", state="finished", message="")
 

@@ -44,7 +44,7 @@ class Local(Launcher):
     def start(self, folder: Path) -> Job:
         self._forget_ended()
         place = next(i for i in itertools.count() if i not in self._running)
-        self._running[place] = LocalJob(folder, self.threads, place)
+        self._running[place] = LocalJob(folder, self.threads, place, self.jobs)
         return self._running[place]
 
     def wait(self, seconds: float) -> None:
@@ -58,11 +58,11 @@ class Local(Launcher):
 class LocalJob(Job):
     """A process, and the line to it: the process has ended when the line has, also if nobody is left to say how."""
 
-    def __init__(self, folder: Path, threads: int, place: int):
+    def __init__(self, folder: Path, threads: int, place: int, jobs: int):
         self._said: tuple[TrialState | Lost, str] | None = None
         self._is_over = False
         try:
-            self._process, self.line = server.launch(work, str(folder), threads, place)
+            self._process, self.line = server.launch(work, str(folder), threads, place, jobs)
         except server.NoServer as error:
             self._said, self._is_over = (Lost.KILLED, str(error)), True
 
@@ -105,7 +105,7 @@ def _how(code: int | None) -> str:
     return f"its process was ended by {name}{hint}"
 
 
-def work(line: Connection, path: str, threads: int, place: int) -> None:
+def work(line: Connection, path: str, threads: int, place: int, jobs: int) -> None:
     """What the process of a trial does; it tells the parent its state at the end."""
     for number in server.INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)  # the parent hears it, and decides
@@ -117,7 +117,7 @@ def work(line: Connection, path: str, threads: int, place: int) -> None:
         _print_to(folder.log)
     stop = threading.Event()
     threading.Thread(target=_listen, args=(line, stop), daemon=True).start()
-    line.send(attempt(folder, stop.is_set))
+    line.send(attempt(folder, stop.is_set, jobs))
 
 
 def _listen(line: Connection, stop: threading.Event) -> None:

@@ -54,7 +54,7 @@ class Slurm(Launcher):
     def start(self, folder: Path) -> Job:
         (folder / STOP).unlink(missing_ok=True)
         try:
-            job = self._executor.submit(work, str(folder.absolute()), sys.path, self._cpus)
+            job = self._executor.submit(work, str(folder.absolute()), sys.path, self._cpus, self.jobs)
         except Exception as error:  # whatever submitit makes of what sbatch says
             raise Refused(f"the cluster takes no job ({cause(error)}): correct launchers.slurm.…") from error
         return SlurmJob(job, folder)
@@ -81,7 +81,7 @@ class SlurmJob(Job):
         self._job.cancel()
 
 
-def work(path: str, search: list[str], cpus: int) -> tuple[TrialState, str]:
+def work(path: str, search: list[str], cpus: int, jobs: int) -> tuple[TrialState, str]:
     """What a job does, on some machine of the cluster."""
     sys.path[:] = search  # the user's own modules are found as they were
     import torch
@@ -89,7 +89,7 @@ def work(path: str, search: list[str], cpus: int) -> tuple[TrialState, str]:
     from gredkit.ablation.worker import attempt
 
     torch.set_num_threads(cpus)
-    return attempt(TrialFolder(Path(path)), (Path(path) / STOP).exists)
+    return attempt(TrialFolder(Path(path)), (Path(path) / STOP).exists, jobs)
 
 
 def _submitit() -> Any:
