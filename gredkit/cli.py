@@ -4,9 +4,10 @@ import argparse
 import logging
 import os
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from rich.console import Console
 
@@ -17,7 +18,14 @@ from gredkit.names import nearest
 
 
 class Parser(argparse.ArgumentParser):
-    """Reads a command line; a mistake in it is one sentence like any other."""
+    """Reads a command line; a mistake in it is one sentence like any other.
+
+    `prog` is the command as `python -m` has it; one that was started as `gredkit NAME` calls itself so.
+    """
+
+    def __init__(self, prog: str, **settings: Any):
+        is_console = sys.argv[0].startswith("gredkit ")  # gredkit.__main__ has put it there
+        super().__init__(re.sub(r"^python -m gredkit\.", "gredkit ", prog) if is_console else prog, **settings)
 
     def error(self, message: str) -> NoReturn:
         if found := re.match(r"unrecognized arguments: (\S+)", message):

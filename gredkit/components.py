@@ -1,12 +1,16 @@
-"""python -m gredkit.components [KIND …] [--import MODULE]: what there is to choose from."""
+"""python -m gredkit.components [KIND …] [--gin] [--import MODULE]: what there is to choose from."""
 
 from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
 
 from rich.table import Table
 
 from gredkit.cli import Parser, add_import, console, import_all
+from gredkit.config.shipped import purpose, shipped
 from gredkit.errors import UserError, command
 from gredkit.names import nearest
+from gredkit.paths import SHIPPED
 from gredkit.registry import REGISTRIES, Component, describe, hyperparameters
 
 
@@ -22,14 +26,32 @@ def table(title: str, components: Mapping[str, Component]) -> Table:
     return result
 
 
+def show_gin_files() -> None:
+    """One table per folder of the gin files that come with gredkit, and which of them this folder replaces."""
+    is_elsewhere = not SHIPPED.samefile(".")
+    for folder, files in groupby(shipped(), lambda file: Path(file).parent.as_posix()):
+        result = Table(title=folder, title_justify="left", title_style="bold")
+        result.add_column("file", no_wrap=True)
+        result.add_column("what it is for")
+        for file in files:
+            replaced = is_elsewhere and Path(file).is_file()
+            result.add_row(file, f"{purpose(file)}{' (the file in this folder is used instead)' if replaced else ''}")
+        console().print(result)
+
+
 def main() -> None:
     parser = Parser(prog="python -m gredkit.components", description="List the components.")
     known = (*REGISTRIES, "settings")
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"any of {', '.join(known)}; all by default")
+    parser.add_argument("--gin", action="store_true", help="the studies and blocks that come with gredkit instead")
     add_import(parser)
     arguments = parser.parse_args()
     if unknown := [kind for kind in arguments.kinds if kind not in known]:
         raise UserError(f"there is no kind {unknown[0]!r}: {nearest(unknown[0], known)}")
+    if arguments.gin:
+        show_gin_files()
+        if not arguments.kinds:
+            return
     import_all(arguments.modules)
     from gredkit.config.bindings import CONFIGURABLES  # which needs PyTorch
 

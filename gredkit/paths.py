@@ -9,6 +9,10 @@ WORK = Path(".gredkit")  # what is not finished: folders of trials
 REPORTS = Path("reports")  # one folder per study
 STORE = Path("mlflow.db")  # MLflow's runs, unless an address is given
 
+_PACKAGE = Path(__file__).parent
+# The folder of the gin files that come with gredkit: inside the package if it was installed, or else the checkout.
+SHIPPED = _PACKAGE / "shipped" if (_PACKAGE / "shipped").is_dir() else _PACKAGE.parent
+
 
 def data_root(root: str | Path | None = None) -> Path:
     """Where datasets lie: the folder given, `$GREDKIT_DATA`, or a folder in the user's cache."""

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import gredkit
 from gredkit.errors import UserError
 from gredkit.names import nearest
+from gredkit.paths import SHIPPED
 
-ROOTS = (Path(), Path(gredkit.__file__).parents[1])  # where gin files are looked for: here, then beside gredkit
+ROOTS = (Path(), SHIPPED)  # where gin files are looked for: the working folder wins
 INCLUDE = re.compile(r"^[ \t]*include[ \t]+(['\"])(.+?)\1", re.MULTILINE)
 
 

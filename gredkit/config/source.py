@@ -12,6 +12,8 @@ from gredkit.imports import import_own
 from gredkit.registry import DATASETS
 
 BLOCKS = "gin"  # the folder of the blocks that a study names
+# Datasets of gredkit that have no block of their own: the user says which data they read.
+WITHOUT_BLOCK = frozenset({"graph_folder", "smiles_csv", "python_dataset", "tu", "lrgb"})
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,11 @@ class Source:
 
 
 def _blocks(dataset: str | None, budget: str | None) -> tuple[list[str], list[str]]:
-    """The files of a budget and of an entry of DATASETS; an entry without a file is a registered dataset."""
+    """The files of a budget and of an entry of DATASETS.
+
+    An entry without a file is a dataset that the user has registered, or one of `WITHOUT_BLOCK`. Any other one has a
+    block with its model: without it the trial would silently train another one.
+    """
     files = [] if budget is None else [f"{BLOCKS}/budgets/{budget}.gin"]
     if dataset is None:
         return files, []
@@ -45,9 +51,11 @@ def _blocks(dataset: str | None, budget: str | None) -> tuple[list[str], list[st
     if any((root / block).is_file() for root in gin_files.ROOTS):
         return [*files, block], []
     try:
-        DATASETS[dataset]
+        registered = DATASETS[dataset]
     except UserError as error:
         raise UserError(f"{error}; or write {block}") from None
+    if dataset not in WITHOUT_BLOCK and registered.__module__.startswith("gredkit."):
+        raise UserError(f"there is no {block}, the model for {dataset!r}: install gredkit again, or write this file")
     return files, [f"trial.dataset = {dataset!r}"]
 
 
