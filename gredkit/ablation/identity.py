@@ -21,7 +21,8 @@ from gredkit.data.hops.cache import fingerprint
 from gredkit.data.task import Task
 
 WITHOUT_EFFECT = ("datasets.", "fit.device", "fit.checkpoint_seconds")  # the data itself counts, not its path
-INSTALLED = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
+STDLIB = Path(sysconfig.get_path("stdlib"))
+INSTALLED = {"site-packages", "dist-packages"}  # also those of another environment that this one can see
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object, in its repr
 COMPUTE_NOTHING = (
     "gredkit.errors",
@@ -93,8 +94,8 @@ def _is_ours(module: ModuleType) -> bool:
     """gredkit, or a file of the user's; not what is installed."""
     if module.__name__.split(".")[0] == "gredkit":
         return True
-    file = getattr(module, "__file__", None)
-    return file is not None and not any(Path(file).is_relative_to(folder) for folder in INSTALLED)
+    file = Path(getattr(module, "__file__", None) or STDLIB)
+    return not file.is_relative_to(STDLIB) and INSTALLED.isdisjoint(file.parts)
 
 
 @functools.cache
