@@ -5,7 +5,7 @@ import difflib
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gredkit.errors import UserError
@@ -91,6 +91,69 @@ class Registry(Mapping[str, Component]):
             self._loading = False
 
 
+class ObjectiveRegistry(Registry):
+    """Losses: functions or classes of outputs and targets, which say for which kinds of tasks they are."""
+
+    def __init__(self, kind: str, plural: str, home: str):
+        super().__init__(kind, plural, home)
+        self._tasks: dict[str, tuple[str, ...]] = {}
+
+    def register(self, name: str, tasks: Sequence[str] = ()) -> Callable[[C], C]:
+        """Decorator: `tasks` are the kinds of tasks that it fits; all of them if none is named."""
+        add = super().register(name)
+
+        def remember(component: C) -> C:
+            add(component)
+            self._tasks[name] = tuple(tasks)
+            return component
+
+        return remember
+
+    def fits(self, name: str, task: str) -> bool:
+        """Whether it is made for a kind of task."""
+        self._load()
+        return not self._tasks[name] or task in self._tasks[name]
+
+
+class MetricRegistry(ObjectiveRegistry):
+    """Metrics, which also say what tables and figures call them and whether a larger score is better."""
+
+    def __init__(self, kind: str, plural: str, home: str):
+        super().__init__(kind, plural, home)
+        self._labels: dict[str, str] = {}
+        self._larger_is_better: dict[str, bool] = {}
+
+    def register(
+        self, name: str, tasks: Sequence[str] = (), label: str = "", larger_is_better: bool | None = None
+    ) -> Callable[[C], C]:
+        """Decorator: `label` is for readers, by default the name; `larger_is_better` has no default."""
+        if larger_is_better is None:
+            raise UserError(
+                f"say whether a larger {name} is better: @METRICS.register({name!r}, larger_is_better=True) or False"
+            )
+        add = super().register(name, tasks)
+
+        def remember(component: C) -> C:
+            add(component)
+            self._labels[name], self._larger_is_better[name] = label or _in_words(name), larger_is_better
+            return component
+
+        return remember
+
+    def label(self, name: str) -> str:
+        """What readers call a metric; one that is not registered, of an older study, keeps its name."""
+        self._load()
+        return self._labels.get(name) or _in_words(name)
+
+    def larger_is_better(self, name: str) -> bool:
+        self._load()
+        return self._larger_is_better[name]
+
+
+def _in_words(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def _where(component: Component) -> str:
     return f"{component.__module__}.{component.__qualname__}"
 
@@ -115,7 +178,15 @@ POSITIONAL = Registry("positional encoding", "positional", "gredkit.nn.positiona
 FEATURES = Registry("feature encoder", "features", "gredkit.nn.features")
 MODELS = Registry("model", "models", "gredkit.nn.models")
 DATASETS = Registry("dataset", "datasets", "gredkit.data.datasets")
+LOSSES = ObjectiveRegistry("loss", "losses", "gredkit.data.losses")
+METRICS = MetricRegistry("metric", "metrics", "gredkit.data.metrics")
 LAUNCHERS = Registry("launcher", "launchers", "gredkit.ablation.launchers")
 REPORTS = Registry("report", "reports", "gredkit.reports.generators")
 
-REGISTRIES = {r.plural: r for r in (AGGREGATORS, ENCODERS, POSITIONAL, FEATURES, MODELS, DATASETS, LAUNCHERS, REPORTS)}
+REGISTRIES: dict[str, Registry] = {
+    registry.plural: registry
+    for registry in (
+        *(AGGREGATORS, ENCODERS, POSITIONAL, FEATURES, MODELS, DATASETS),
+        *(LOSSES, METRICS, LAUNCHERS, REPORTS),
+    )
+}

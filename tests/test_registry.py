@@ -87,6 +87,8 @@ def test_expected_components_are_there():
         "encoders": "attention gru lru lstm mean rnn weighted_sum",
         "positional": "degree lap_pe none rwse",
         "features": "categorical dense embedding",
+        "losses": "balanced_cross_entropy binary_cross_entropy cross_entropy huber l1 l2",
+        "metrics": "accuracy average_precision class_mean_accuracy macro_f1 mae r2 rmse roc_auc",
     }
     for kind, names in expected.items():
         assert set(names.split()) <= set(REGISTRIES[kind]), kind

@@ -18,6 +18,7 @@ import xxhash
 from torch import nn
 
 from gredkit.data.hops.cache import fingerprint
+from gredkit.data.objectives import Loss
 from gredkit.data.task import Task
 
 WITHOUT_EFFECT = ("datasets.", "fit.device", "fit.checkpoint_seconds")  # the data itself counts, not its path
@@ -60,9 +61,11 @@ def data_hash(task: Task) -> str:
 
 
 def _code_of(function: Callable[..., Any]) -> str:
-    """The module of a function as syntax: what it calls stands there, too."""
-    name = getattr(function, "__module__", "")
-    return f"{getattr(function, '__qualname__', '')} {_syntax(name) if name in sys.modules else ''}"
+    """The module of a function or of an object's class as syntax: what it calls stands there, too."""
+    while isinstance(function, Loss | functools.partial):
+        function = function.function if isinstance(function, Loss) else function.func
+    owner = function if hasattr(function, "__qualname__") else type(function)
+    return f"{owner.__qualname__} {_syntax(owner.__module__) if owner.__module__ in sys.modules else ''}"
 
 
 def code_hash(model: nn.Module, *others: str) -> str:

@@ -10,8 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import index_to_mask
 
 from gredkit import ranges
-from gredkit.data.objectives import IGNORED
-from gredkit.data.own.cells import CLASSES
+from gredkit.data.objectives import CLASSES, IGNORED
 from gredkit.data.task import SPLITS
 from gredkit.errors import UserError
 

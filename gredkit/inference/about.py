@@ -13,7 +13,7 @@ import gredkit
 from gredkit import ranges
 from gredkit.config.mistakes import check_types
 from gredkit.data.hops.index import check_K
-from gredkit.data.objectives import LOSSES
+from gredkit.data.objectives import KINDS
 from gredkit.data.own.unlabelled import check_reading
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
@@ -159,7 +159,7 @@ def _spec(told: Any) -> GraphSpec:
 
 def _check_values(about: SavedModel) -> None:
     check_K(about.K)
-    ranges.one_of("task", about.task, LOSSES)
+    ranges.one_of("task", about.task, KINDS)
     ranges.one_of("precision", about.precision, PRECISIONS)
     for name in about.class_names:
         if name is not None and not isinstance(name, str | int | float):

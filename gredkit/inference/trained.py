@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from gredkit.data.hops.index import HopData, add_hops, in_parallel
-from gredkit.data.own.cells import CLASSES
+from gredkit.data.objectives import CLASSES
 from gredkit.data.own.fitting import Expected, fitted
 from gredkit.errors import UserError
 from gredkit.nn.positional.base import PositionalEncoding

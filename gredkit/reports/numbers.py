@@ -3,20 +3,16 @@
 import math
 from collections.abc import Iterable
 
-METRICS = {
-    "mae": "MAE",
-    "macro_f1": "macro F1",
-    "average_precision": "average precision",
-    "class_mean_accuracy": "class-mean accuracy",
-}
+from gredkit.registry import METRICS
+
 UP, DOWN = "↑", "↓"
 NOTHING = "-"
 USUAL = 3  # decimals where no spread says how many mean something
 
 
 def metric_name(metric: str) -> str:
-    """In words."""
-    return METRICS.get(metric, metric.replace("_", " "))
+    """The label of a metric; the name of one that is not registered here."""
+    return METRICS.label(metric)
 
 
 def decimals(spreads: Iterable[float]) -> int:

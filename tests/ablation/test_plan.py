@@ -223,7 +223,7 @@ def test_tuning_takes_the_smallest_error_and_leaves_out_what_failed(plan_of):
         ("", ("BUDGET='gpu'",), "there is no gin file 'gin/budgets/gpu.gin'"),
         ("", ("K=-1",), "cannot be -1"),
         ("", ("DROPOUT=2.0",), "dropout is a share"),
-        ("", ("LAYERS=-1",), "stacked_layers is a whole number from 1 "),
+        ("", ("LAYERS=-1",), "layers is a whole number from 1 "),
         ("", ("DIM=0",), "dim is a whole number from 1 "),
         ("", ("STATE_DIM=0",), "state_dim is a whole number from 1 "),
         ("", ("encoders.lstm.stacked_layers='x'",), "declared as int"),

@@ -1,91 +1,112 @@
-import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
 
-from gredkit.data.objectives import IGNORED, LOSSES, METRICS, objective
+from gredkit.data.objectives import CLASSES, KINDS, Loss, Metric, Objective, loss_for, metric_for, objective
 from gredkit.errors import UserError
+from gredkit.registry import LOSSES, METRICS, MetricRegistry, ObjectiveRegistry
 
 
-def test_accuracies_by_hand():
-    outputs = torch.eye(3)[[0, 0, 0, 1, 2]]
-    targets = torch.tensor([0, 0, 1, 1, IGNORED])
-    assert METRICS["accuracy"].score(outputs, targets) == 0.75
-    assert METRICS["class_mean_accuracy"].score(outputs, targets) == (1 + 0.5) / 2  # class 2 is not asked for
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_task_has_its_usual_loss_and_metric(kind):
+    found = objective(kind)
+    assert (found.loss_name, found.metric.name) == KINDS[kind]
+    assert found.kind == kind
+    assert found.metric.larger_is_better == METRICS.larger_is_better(found.metric.name)
 
 
-def test_class_mean_accuracy_is_the_confusion_matrix_of_the_benchmark():
-    rng = np.random.default_rng(0)
-    outputs, targets = torch.from_numpy(rng.standard_normal((200, 4))), torch.from_numpy(rng.integers(0, 4, 200))
-    by_class = [(outputs.argmax(1)[targets == c] == c).double().mean() for c in range(4)]
-    assert METRICS["class_mean_accuracy"].score(outputs, targets) == pytest.approx(float(sum(by_class) / 4))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_is_taken_for_the_tasks_that_it_fits_and_refused_for_others(name, kind):
+    if LOSSES.fits(name, kind):
+        assert objective(kind, loss=name).loss_name == name
+        return
+    with pytest.raises(UserError, match=rf"the loss '{name}' does not fit a task of {kind}: choose from ") as caught:
+        objective(kind, loss=name)
+    assert KINDS[kind][0] in str(caught.value)
 
 
-def test_macro_f1_by_hand():
-    outputs, targets = torch.eye(3)[[0, 0, 1, 1]], torch.tensor([0, 1, 1, 1])
-    # Class 0: precision 1/2, recall 1. Class 1: precision 1, recall 2/3. Class 2 neither occurs nor is guessed.
-    assert METRICS["macro_f1"].score(outputs, targets) == pytest.approx((2 / 3 + 4 / 5) / 2)
-
-
-def test_average_precision_by_hand():
-    # Ranked by score: right, wrong, right -> precision 1 at recall 1/2, 2/3 at recall 1.
-    outputs = torch.tensor([[0.9, 0.1], [0.5, 0.2], [0.3, 0.3]])
-    targets = torch.tensor([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0]])  # the second label has no negative: left out
-    assert METRICS["average_precision"].score(outputs, targets) == pytest.approx((1 + 2 / 3) / 2)
-    unknown = torch.tensor([[1.0, 1.0], [float("nan"), 1.0], [0.0, 1.0]])
-    assert METRICS["average_precision"].score(outputs, unknown) == 1
-
-
-def test_mean_absolute_error_by_hand():
-    assert METRICS["mae"].score(torch.tensor([[1.0], [3.0]]), torch.tensor([2.0, 1.0])) == 1.5
-    assert objective("regression").loss(torch.tensor([[1.0], [3.0]]), torch.tensor([2.0, 1.0])) == 1.5
-
-
-def test_unknown_labels_do_not_count():
-    outputs = torch.randn(3, 2)
-    targets = torch.tensor([[1.0, 0.0], [float("nan"), 1.0], [0.0, float("nan")]])
-    known = [(0, 0), (0, 1), (1, 1), (2, 0)]
-    one_by_one = [F.binary_cross_entropy_with_logits(outputs[i, j], targets[i, j]) for i, j in known]
-    assert objective("labels").loss(outputs, targets).item() == pytest.approx(float(sum(one_by_one) / 4), rel=1e-6)
-
-
-def test_balanced_loss_weighs_each_class_by_the_share_of_the_others():
-    outputs, targets = torch.randn(6, 3), torch.tensor([0, 0, 0, 0, 1, 1])
-    weight = torch.tensor([2 / 6, 4 / 6, 0.0])
-    expected = F.cross_entropy(outputs, targets, weight=weight)
-    assert objective("balanced_classification").loss(outputs, targets).item() == pytest.approx(expected.item())
-    more = torch.cat([outputs, torch.randn(2, 3)]), torch.cat([targets, torch.tensor([IGNORED, IGNORED])])
-    assert objective("balanced_classification").loss(*more).item() == pytest.approx(expected.item())
-
-
-@pytest.mark.parametrize("task", ["classification", "balanced_classification"])
-def test_a_batch_of_one_class_or_none_does_not_give_nan(task):
-    outputs = torch.randn(3, 2, requires_grad=True)
-    one = torch.tensor([1, 1, IGNORED])
-    assert objective(task).loss(outputs, one).item() == pytest.approx(F.cross_entropy(outputs[:2], one[:2]).item())
-    loss = objective(task).loss(outputs, torch.full((3,), IGNORED))
-    loss.backward()
-    assert loss.item() == 0
-    assert (outputs.grad == 0).all()
-
-
-def test_plain_classification_is_the_mean_over_what_is_asked():
-    outputs, targets = torch.randn(5, 3), torch.tensor([0, IGNORED, 2, 1, IGNORED])
-    expected = F.cross_entropy(outputs, targets, ignore_index=IGNORED)
-    assert objective("classification").loss(outputs, targets).item() == pytest.approx(expected.item())
-
-
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", METRICS)
-def test_direction_of_better(name):
-    metric = METRICS[name]
-    assert metric.is_better(2, than=1) == metric.larger_is_better
-    assert not metric.is_better(1, than=1)
+def test_a_metric_is_taken_for_the_tasks_that_it_fits_and_refused_for_others(name, kind):
+    if METRICS.fits(name, kind):
+        assert objective(kind, metric=name).metric.name == name
+        return
+    with pytest.raises(UserError, match=rf"the metric '{name}' does not fit a task of {kind}: choose from "):
+        objective(kind, metric=name)
 
 
 def test_names_are_checked():
-    assert objective("classification", "class_mean_accuracy").metric.name == "class_mean_accuracy"
-    assert all(objective(task).metric.name in METRICS for task in LOSSES)
     with pytest.raises(UserError, match=r"task is one of regression, .*, not 'guessing'"):
         objective("guessing")
-    with pytest.raises(UserError, match=r"metric is one of mae, .*, not 'luck'"):
+    with pytest.raises(UserError, match=r"unknown metric 'luck': .*mae"):
         objective("regression", "luck")
+    with pytest.raises(UserError, match=r"unknown loss 'hubert': did you mean 'huber'"):
+        objective("regression", loss="hubert")
+
+
+def test_any_function_can_be_the_loss_of_an_objective_made_by_hand():
+    made = Objective(F.l1_loss, Metric("mae", lambda *_: 0.0, larger_is_better=False))
+    assert made.loss_name == "l1_loss"
+    assert made.loss(torch.ones(2), torch.zeros(2)) == 1
+
+
+@pytest.fixture
+def own_losses(monkeypatch):
+    """An empty registry in the place of the real one."""
+    empty = ObjectiveRegistry("loss", "losses", "gredkit.system")
+    monkeypatch.setattr("gredkit.data.objectives.LOSSES", empty)
+    return empty
+
+
+def test_a_function_with_one_line_above_it_is_a_loss_for_every_kind_of_task(own_losses):
+    @own_losses.register("cubed")
+    def cubed(outputs, targets, scale=1.0):
+        """A loss of a user's own."""
+        return scale * (outputs - targets).abs().pow(3).mean()
+
+    for kind in KINDS:
+        assert loss_for(kind, "cubed", scale=2.0)(torch.tensor([3.0]), torch.tensor([1.0])) == 16
+    assert loss_for("regression", "cubed")(torch.tensor([3.0]), torch.tensor([1.0])) == 8
+
+
+def test_so_is_a_class_which_is_made_once_with_its_settings(own_losses):
+    @own_losses.register("scaled", tasks=["regression"])
+    class Scaled(torch.nn.Module):
+        def __init__(self, scale=1.0):
+            super().__init__()
+            self.scale = scale
+
+        def forward(self, outputs, targets):
+            return self.scale * F.l1_loss(outputs, targets)
+
+    made = loss_for("regression", "scaled", scale=3.0)
+    assert isinstance(made, Loss)
+    assert made(torch.tensor([1.0]), torch.tensor([3.0])) == 6
+    with pytest.raises(UserError, match="the loss 'scaled' does not fit a task of labels"):
+        loss_for("labels", "scaled")
+
+
+def test_a_metric_says_its_direction_and_if_it_likes_its_label(monkeypatch):
+    empty = MetricRegistry("metric", "metrics", "gredkit.system")
+    monkeypatch.setattr("gredkit.data.objectives.METRICS", empty)
+
+    @empty.register("worst_error", larger_is_better=False, tasks=["regression"])
+    def worst(outputs, targets):
+        return (outputs - targets).abs().max().item()
+
+    @empty.register("hits", label="hits@1", larger_is_better=True)
+    def hits(outputs, targets):
+        return 1.0
+
+    made = metric_for("regression", "worst_error")
+    assert made.score(torch.tensor([1.0, 5.0]), torch.tensor([2.0, 2.0])) == 3
+    assert made.is_better(1, than=2)
+    assert (empty.label("worst_error"), empty.label("hits")) == ("worst error", "hits@1")
+    assert all(metric_for(kind, "hits").larger_is_better for kind in KINDS)
+    with pytest.raises(UserError, match=r"say whether a larger depth is better: @METRICS\.register\('depth', larger_"):
+        empty.register("depth")
+
+
+def test_kinds_of_classes_are_kinds():
+    assert set(CLASSES) < set(KINDS)

@@ -12,7 +12,7 @@ from helpers.stored import answers, composed, edited, model_for, store
 import gredkit
 from gredkit.data.datasets.graph_folder import graph_folder
 from gredkit.data.datasets.ring_transfer import ring_transfer
-from gredkit.data.objectives import LOSSES, objective
+from gredkit.data.objectives import KINDS, objective
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
 from gredkit.inference.about import CHECKSUM, FORMAT, SavedModel
@@ -71,7 +71,7 @@ def test_what_is_known_of_the_training_comes_back(folder, task):
     assert about.version == gredkit.__version__
 
 
-@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_objective_knows_its_kind(kind):
     assert objective(kind).kind == kind
 

@@ -9,12 +9,11 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from gredkit.data.objectives import IGNORED
+from gredkit.data.objectives import CLASSES, IGNORED
 from gredkit.data.own.tables import Sentence
 from gredkit.data.task import SPLITS
 from gredkit.errors import UserError
 
-CLASSES = ("classification", "balanced_classification")  # tasks whose target is one class
 CATEGORIES = 1_000_000  # an embedding of more rows is a mistake
 EXACT = 2**53  # whole numbers below it are what they are in float64
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gredkit.data.objectives import IGNORED
-from gredkit.data.own.cells import CATEGORIES, CLASSES
+from gredkit.data.objectives import CLASSES, IGNORED
+from gredkit.data.own.cells import CATEGORIES
 from gredkit.data.own.sound import check_edges_of, check_tensors
 from gredkit.data.task import Columns, GraphSpec
 from gredkit.errors import UserError

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gredkit.data.hops.index import check_edges
-from gredkit.data.own.cells import CLASSES
+from gredkit.data.objectives import CLASSES
 from gredkit.data.task import SPLITS, Columns, Task
 from gredkit.errors import UserError
 

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gredkit.registry import METRICS
+
 COLUMNS = ("id", "variant", "dataset", "seed", "state", "metric", "larger_is_better", "test")
 DATASET = "dataset"  # as K: the largest distance of the dataset, of its training split
 LAST_HOP = "setting:last_hop"
-NAMES = {"mae": "MAE", "mse": "MSE", "rmse": "RMSE", "macro_f1": "macro F1", "roc_auc": "ROC AUC", "auroc": "AUROC"}
 
 
 def compared(results: pd.DataFrame) -> pd.DataFrame:
@@ -44,7 +45,7 @@ def score_name(rows: pd.DataFrame, split: str = "test") -> str:
     if known.empty:
         return f"{split} score"
     metric = str(known["metric"].iloc[0])
-    return f"{split} {NAMES.get(metric, metric.replace('_', ' '))} {'↑' if larger_is_better(rows) else '↓'}"
+    return f"{split} {METRICS.label(metric)} {'↑' if larger_is_better(rows) else '↓'}"
 
 
 def larger_is_better(rows: pd.DataFrame) -> bool:

@@ -1,0 +1,1 @@
+"""Metrics: functions or classes of outputs and targets, each registered with its label and direction."""
