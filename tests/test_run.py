@@ -36,7 +36,7 @@ def test_mistakes_end_in_one_sentence(tmp_path):
     study = ("--gin", STUDIES[0], *TINY)
     for arguments, said in (
         (("--gin", "ablations/rnn_flavours.gin"), "did you mean 'ablations/rnn_flavors.gin'"),
-        ((*study, "--set", "nothing.here=1"), "gin knows no 'nothing'"),
+        ((*study, "--set", "nothing.here=1"), "gin does not know 'nothing'"),
         ((*study, "--set", "study.axes={'variant.encoder': ['lsmt']}"), "did you mean 'lstm'"),
         ((*study, "--set", "DATASETS=('ring_trasfer',)"), "did you mean 'ring_transfer'"),
         ((*study, "--set", "BUDGET='smok'"), "did you mean 'gin/budgets/smoke.gin'"),

@@ -1,4 +1,4 @@
-"""Mistakes in gin files and bindings, as sentences with the nearest valid names."""
+"""Turn mistakes in gin files and bindings into sentences that suggest the nearest valid names."""
 
 import inspect
 import re
@@ -15,33 +15,36 @@ from gredkit.registry import hyperparameters
 
 
 def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
-    """What gin complains about, in one sentence.
+    """Gin's error as one plain sentence.
 
-    `known` are the parameters of each configurable.
+    known: the parameter names of each configurable
     """
     said = " ".join(str(error).split())
     where = re.search(r"In file \"([^\"]+)\", line (\d+)", said)
     place = f"{where[1]}, line {where[2]}: " if where else ""
     if found := re.search(r"No configurable matching (?:reference )?'@?([^'()]+)", said):
         name = found[1]
-        return UserError(f"{place}gin knows no {name!r}: {nearest(name, _of_same_kind(name, known))}")
+        return UserError(f"{place}gin does not know {name!r}: {nearest(name, _of_same_kind(name, known))}")
     if found := re.search(r"Configurable '([^']+)' doesn't have a parameter named '([^']+)'", said):
         owner = found[1].removeprefix("gredkit.")
         return UserError(f"{place}{owner!r} has no parameter {found[2]!r}: {nearest(found[2], known.get(owner, ()))}")
     if found := re.search(r"No bindings specified for '([^'/]+)/", said):
-        return UserError(f"the macro %{found[1]} is used but nowhere set: write {found[1]} = … in a file, or --set it")
+        return UserError(f"the macro %{found[1]} is used but never set: write {found[1]} = … in a file, or use --set")
     if found := re.search(r"Failed to parse token '([^']+)' \((.+)\)", said):
-        return UserError(f"{found[2]}: {found[1]!r} is no value: a word needs quotes, a macro a % before it")
+        return UserError(f"{found[2]}: {found[1]!r} is not a value: put quotes around a word, or % before a macro")
     if isinstance(error, ModuleNotFoundError):
         found = re.search(r"No module named '([^']+)'", said)
         return UserError(f"{place}there is no module {found[1] if found else error.name!r} to import")
     if isinstance(error, TokenError):
-        return UserError("a bracket or a quote is opened and not closed: close it")
+        return UserError("a bracket or a quote is not closed: close it")
     return UserError(f"gin: {cause(error)}")
 
 
 def unknown_macros(config: str, texts: Iterable[str], knobs: Iterable[str]) -> None:
-    """A macro that is no knob and that no text uses is a misspelt one. `config` is what gin made of the texts."""
+    """Raise for a macro that is set but used nowhere: it is probably misspelt.
+
+    config: the final configuration as gin prints it; texts: the files; knobs: macros that are always valid
+    """
     used = {*knobs, *(name for text in (config, *texts) for name in re.findall(r"%(\w+)", text))}
     for name in re.findall(r"^([A-Za-z_]\w*) = ", config, re.MULTILINE):
         if name not in used:
@@ -49,10 +52,10 @@ def unknown_macros(config: str, texts: Iterable[str], knobs: Iterable[str]) -> N
 
 
 def check_types(owner: str, component: Callable[..., Any], values: Mapping[str, Any]) -> None:
-    """Whether values have the types that a component declares for them."""
+    """Raise if a value does not have the type that the component declares for it."""
     try:
         declared = get_type_hints(component.__init__ if inspect.isclass(component) else component)
-    except (NameError, TypeError):  # a user's own annotation that only a type checker can read
+    except (NameError, TypeError):  # a user's annotation that cannot be evaluated at run time
         return
     for name, value in values.items():
         try:
@@ -63,7 +66,7 @@ def check_types(owner: str, component: Callable[..., Any], values: Mapping[str, 
 
 
 def check_settings(owner: str, component: Callable[..., Any], stored: Mapping[str, Any]) -> None:
-    """Whether a component takes settings that a file has for it, in which tuples have become lists."""
+    """Raise if a component does not accept the settings stored in a file (where tuples have become lists)."""
     known = hyperparameters(component)
     for name, value in stored.items():
         if name not in known:
@@ -77,7 +80,7 @@ def check_settings(owner: str, component: Callable[..., Any], stored: Mapping[st
 
 
 def _of_same_kind(name: str, known: Iterable[str]) -> list[str]:
-    """Of `encoders.lsmt` the encoders; of a single word the single words, of which there are few."""
+    """Names with the same prefix: for `encoders.lsmt` the encoders, for a single word the single words."""
     kind = name.rpartition(".")[0]
     same = [other for other in known if other.rpartition(".")[0] == kind]
     return same or list(known)

@@ -1,1 +1,1 @@
-"""Files, streams and folders of this machine, used with care."""
+"""Careful handling of this machine's files, folders and output streams."""

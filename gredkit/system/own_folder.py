@@ -1,4 +1,4 @@
-"""The folder for compiled code. What is loaded from it runs, so nobody but this user may write to it."""
+"""The folder for compiled code. Code loaded from it is executed, so only this user may write to it."""
 
 import os
 import stat
@@ -8,19 +8,19 @@ from pathlib import Path
 from gredkit.paths import compiled_root
 
 ROOT = 0
-UNMAPPED = 65534  # whom containers show as the owner of what belongs to nobody inside
+UNMAPPED = 65534  # containers show this owner for files whose real owner does not exist inside the container
 HAS_OWNERS = sys.platform != "win32"
 
 
 class NotPrivate(OSError):
-    """A folder or file that somebody else may have written to, so that no code is loaded from it."""
+    """Somebody else may have written to this folder or file, so no code is loaded from it."""
 
 
 def private_folder(name: str) -> Path:
-    """A folder in `$GREDKIT_COMPILED` or in the user's cache, made with mode 0700 and checked."""
+    """Create (mode 0700) and check a folder in `$GREDKIT_COMPILED` or in the user's cache."""
     root = compiled_root()
     for parent in reversed(root.parents):
-        parent.mkdir(mode=0o755, exist_ok=True)  # whatever the umask
+        parent.mkdir(mode=0o755, exist_ok=True)  # never writable for others, whatever the umask is
     folder = root / name
     for path in (root, folder):
         path.mkdir(mode=0o700, exist_ok=True)
@@ -31,25 +31,25 @@ def private_folder(name: str) -> Path:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a folder that is not this user's alone, or a link to one."""
+    """Raise `NotPrivate` unless the path is a folder (not a link) that only this user can open."""
     found = _status(path)
     if not stat.S_ISDIR(found.st_mode):
         raise NotPrivate(f"{path} is not a folder")
     if HAS_OWNERS and found.st_mode & 0o077:
-        raise NotPrivate(f"{path} is open to others: chmod 700 {path}")
+        raise NotPrivate(f"other users can open {path}: run chmod 700 {path}")
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file that somebody else could have written, or a link to one."""
+    """Raise `NotPrivate` unless the path is a file (not a link) that only this user can write."""
     found = _status(path)
     if not stat.S_ISREG(found.st_mode):
         raise NotPrivate(f"{path} is not a file")
     if HAS_OWNERS and found.st_mode & 0o022:
-        raise NotPrivate(f"others may write to {path}: remove it")
+        raise NotPrivate(f"other users may write to {path}: remove it")
 
 
 def _status(path: Path) -> os.stat_result:
-    """Of the path itself, not of what a link leads to; it must be this user's."""
+    """The status of the path itself (links are not followed); it must belong to this user."""
     found = path.lstat()
     if HAS_OWNERS and found.st_uid != os.geteuid():
         raise NotPrivate(f"{path} belongs to another user")
@@ -57,14 +57,14 @@ def _status(path: Path) -> os.stat_result:
 
 
 def _check_parent(path: Path) -> None:
-    """Refuse a folder in which somebody else may put another one in our folder's place."""
+    """Raise `NotPrivate` if somebody else could replace our folder inside this parent folder."""
     if not HAS_OWNERS:
         return
     found = path.stat()
-    if found.st_mode & stat.S_ISVTX:  # as /tmp has: only owners rename
+    if found.st_mode & stat.S_ISVTX:  # sticky bit, as on /tmp: only the owner of a folder can rename it
         return
-    is_ours = found.st_uid == os.geteuid()  # whose group is often the user's own
+    is_ours = found.st_uid == os.geteuid()  # then its group often has no other member
     if found.st_uid not in (os.geteuid(), ROOT, UNMAPPED):
-        raise NotPrivate(f"{path}, in which it lies, belongs to another user")
+        raise NotPrivate(f"its parent folder {path} belongs to another user")
     if found.st_mode & (stat.S_IWOTH if is_ours else stat.S_IWOTH | stat.S_IWGRP):
-        raise NotPrivate(f"others may write to {path}, in which it lies")
+        raise NotPrivate(f"other users may write to its parent folder {path}")

@@ -1,4 +1,4 @@
-"""Texts that others will read: addresses without credentials, paths without the user's folders."""
+"""Make texts safe to share: remove credentials from addresses and the user's folders from paths."""
 
 import os
 import re
@@ -9,13 +9,13 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
 ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]*)://(\S*)", re.IGNORECASE)
-MARKS = "\"'),.;:]"  # after an address they belong to the sentence
+MARKS = "\"'),.;:]"  # at the end of an address, these belong to the sentence around it
 HOMES = re.compile(r"(?<![\w.~-])(?:/home|/Users|[A-Z]:\\Users)[/\\][^/\\\s:;,'\"()<>]+")
 HIDDEN = "…"
 
 
 def shown(text: str, uri: str = "") -> str:
-    """A text in which no address has a user, a password or a query; nor is there a part of those of `uri`."""
+    """The text without users, passwords and queries in addresses, and without the secrets in `uri`."""
     text = ADDRESS.sub(_without, text)
     for secret in _secrets(uri):
         text = text.replace(secret, HIDDEN)
@@ -23,17 +23,17 @@ def shown(text: str, uri: str = "") -> str:
 
 
 def _without(found: re.Match[str]) -> str:
-    """The address without user and query; rather too little than a part of a password."""
+    """The address without user and query; in doubt it removes too much rather than show part of a password."""
     rest = found[2].rstrip(MARKS)
     before, _, query = rest.partition("?")
-    authority = before.partition("/")[0]  # of a file's address it is empty
-    if "@" in authority or ("@" in rest and ":" in authority):  # a password may hold / and ?, though it should not
+    authority = before.partition("/")[0]  # empty in the address of a file
+    if "@" in authority or ("@" in rest and ":" in authority):  # a password may contain / and ?, although it should not
         before = HIDDEN if "@" in query else before.rpartition("@")[2]
     return f"{found[1]}://{before}{found[2][len(rest) :]}"
 
 
 def _secrets(uri: str) -> list[str]:
-    """The password and the values of the query of an address, as they are and as they were written."""
+    """The password and the query values of an address, both as written and percent-decoded."""
     found = ADDRESS.match(uri)
     rest = found[2] if found else ""
     user = rest.rpartition("@")[0] if not rest.startswith("/") else ""
@@ -43,7 +43,7 @@ def _secrets(uri: str) -> list[str]:
 
 
 def portable(text: str) -> str:
-    """A text, as of a traceback, without credentials and without the folders of this user and machine."""
+    """A text (for example a traceback) without credentials and without this machine's folder names."""
     text = shown(text)
     for folder, name in sorted(_folders().items(), key=lambda item: -len(item[0])):
         text = re.sub(rf"(?<![\w.~-]){re.escape(folder)}(?![\w.-])", name, text)
@@ -51,7 +51,7 @@ def portable(text: str) -> str:
 
 
 def _folders() -> dict[str, str]:
-    """What the folders of this user and machine are called where others read of them."""
+    """The neutral name that replaces each folder of this user and machine."""
     named = {str(Path(__file__).parents[1]): "gredkit", os.getcwd(): ".", str(Path.home()): "~"}
     for packages in (*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path("platlib")):
         named[packages] = "site-packages"

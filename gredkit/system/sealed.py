@@ -1,4 +1,4 @@
-"""JSON objects that can tell whether they still are what was written: each carries a checksum of itself."""
+"""JSON objects with a checksum of their own content, so that damage is noticed when they are read."""
 
 import json
 import os
@@ -15,27 +15,27 @@ SEAL = "checksum"
 
 
 class Damaged(UserError):
-    """What lies in a file is not what was written there."""
+    """The content of a file is not what was written to it."""
 
 
 def seal(values: Mapping[str, Any]) -> str:
-    """One line of JSON."""
+    """The values and their checksum as one line of JSON."""
     return json.dumps({**values, SEAL: _checksum(values)})
 
 
 def unseal(text: bytes) -> dict[str, Any]:
-    """The object that was sealed; `Damaged` for anything else."""
+    """The values that were sealed; raises `Damaged` if the checksum does not match."""
     try:
         values = json.loads(text)
         if isinstance(values, dict) and values.pop(SEAL, None) == _checksum(values):
             return values
-    except (ValueError, RecursionError):  # no JSON, no UTF-8, or brackets without end
+    except (ValueError, RecursionError):  # not JSON, not UTF-8, or nested too deeply
         pass
-    raise Damaged("it is not what was written")
+    raise Damaged("its content has changed since it was written")
 
 
 def write(path: Path, values: Mapping[str, Any]) -> None:
-    """In one step, so that a reader sees the old file or the new one."""
+    """Seal the values and write them in one step, so that a reader sees either the old file or the new one."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     with writing(path.parent):
         with unfinished.open("w") as file:

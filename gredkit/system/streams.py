@@ -1,4 +1,4 @@
-"""What a long command prints to: streams that may go away before it ends."""
+"""Output streams of a long command, which may be closed before the command ends."""
 
 import io
 import signal
@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 
 class _Lasting(io.FileIO):
-    """A stream whose other end may go: what nobody can read any more is dropped."""
+    """A stream whose reader may disappear; output that nobody can read any more is dropped."""
 
     def write(self, data: Any) -> int:
         try:
@@ -17,7 +17,10 @@ class _Lasting(io.FileIO):
 
 
 def outlive_the_terminal() -> None:
-    """From now on nothing fails for want of a terminal, and its end is heard as Ctrl-C, but under `nohup`."""
+    """Keep running when the terminal is closed: printing never fails, and the hang-up acts like Ctrl-C.
+
+    Under `nohup` the hang-up is ignored, as usual.
+    """
     sys.stdout, sys.stderr = _lasting(sys.stdout), _lasting(sys.stderr)
     hangup = getattr(signal, "SIGHUP", None)
     if hangup is not None and signal.getsignal(hangup) != signal.SIG_IGN:

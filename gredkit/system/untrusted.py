@@ -1,4 +1,4 @@
-"""Files that somebody else may have made, or that a disk has damaged: read within limits, and never waited for."""
+"""Read files that somebody else may have made or a disk may have damaged: with size limits, never blocking."""
 
 import json
 import math
@@ -13,21 +13,21 @@ MOST = 10_000_000  # bytes of JSON
 
 
 class Unreadable(Exception):
-    """What lies in a file is not what is expected there; the message says why, as a part of a sentence."""
+    """A file does not contain what is expected; the message gives the reason as part of a sentence."""
 
 
 @contextmanager
 def open_file(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
-    """A file to read; a pipe, a device or a folder is none, and neither is a file of more than `most` bytes."""
+    """Open a regular file of at most `most` bytes for reading; pipes, devices and folders are refused."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             os.close(descriptor)
-            raise Unreadable("it is no file")
+            raise Unreadable("it is not a regular file")
         with open(descriptor, "rb") as file:
             if most is not None and about.st_size > most:
-                raise Unreadable(f"it has {about.st_size:,} bytes, and at most {most:,} are expected")
+                raise Unreadable(f"it has {about.st_size:,} bytes, but at most {most:,} are expected")
             yield file
     except FileNotFoundError:
         raise
@@ -36,35 +36,35 @@ def open_file(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, most: int | None = None) -> bytes:
-    """The content of such a file."""
+    """The content of a file opened with `open_file`."""
     with open_file(path, most) as file:
         return file.read()
 
 
 def read_json(path: Path) -> Any:
-    """What a file of JSON says, with finite numbers alone."""
+    """The content of a JSON file, checked as in `parse_json`."""
     return parse_json(read_bytes(path, MOST))
 
 
 def parse_json(content: bytes | str) -> Any:
-    """What JSON says: finite numbers, no name twice in an object, and no deeper than Python can follow."""
+    """Parse JSON strictly: finite numbers, no repeated name in an object, no nesting too deep for Python."""
     try:
         text = content.decode() if isinstance(content, bytes) else content
         return json.loads(text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=_once)
     except RecursionError:
         raise Unreadable("it is nested too deeply") from None
-    except ValueError as error:  # of JSON, of UTF-8, or a number of thousands of digits
+    except ValueError as error:  # not JSON, not UTF-8, or a number with thousands of digits
         raise Unreadable(" ".join(str(error).split())) from None
 
 
 def _finite(said: str) -> float:
     if not math.isfinite(value := float(said)):
-        raise ValueError(f"{said} is no finite number")
+        raise ValueError(f"{said} is not a finite number")
     return value
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise ValueError("a name stands twice in an object")
+        raise ValueError("a name appears twice in an object")
     return made

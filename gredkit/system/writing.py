@@ -1,4 +1,4 @@
-"""Writing to a disk that may be full or closed to us: every place that writes says which folder it means."""
+"""Errors of writing (full disk, no permission) become one sentence that names the folder."""
 
 import errno
 import io
@@ -16,28 +16,28 @@ from gredkit.errors import UserError
 FULL = (errno.ENOSPC, errno.EDQUOT)
 CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG)
 BROKEN = (errno.EFBIG, errno.EIO, errno.ENODEV, errno.ESTALE)
-DISK = (*FULL, *BROKEN, errno.EROFS)  # never about a single file
+DISK = (*FULL, *BROKEN, errno.EROFS)  # these errors concern the whole disk, never a single file
 SAID_BY_SQLITE = {"database or disk is full": errno.ENOSPC, "disk I/O error": errno.EIO}
 AGAIN = "then run the same command again"
-LIMIT = "raise the limit of the size of files (ulimit -f)"
+LIMIT = "raise the limit on the size of files (ulimit -f)"
 
 
 class CannotWrite(UserError):
-    """A folder in which nothing can be written, by its name; a full disk is no mistake of the user: exit code 1."""
+    """Nothing can be written to a folder. A full disk is not the user's mistake, so the exit code is then 1."""
 
     def __init__(self, folder: str | Path, number: int, said: str = "", advice: str = ""):
         self.exit_code = 2 if number in CLOSED else 1
         if number in FULL:
             sentence = f"the disk of {folder} is full: free some space"
         else:
-            advice = LIMIT if number == errno.EFBIG else advice or "mend this"
+            advice = LIMIT if number == errno.EFBIG else advice or "fix this"
             sentence = f"nothing can be written to {folder} ({said or os.strerror(number)}): {advice}"
         super().__init__(f"{sentence}, {AGAIN}")
 
 
 @contextmanager
 def writing(folder: Path, advice: str = "") -> Iterator[None]:
-    """What the system refuses inside becomes a `CannotWrite` of this folder, unless it is about a file elsewhere."""
+    """Turn errors of writing into `CannotWrite` for this folder; errors about files elsewhere pass through."""
     try:
         yield
     except OSError as error:
@@ -47,7 +47,7 @@ def writing(folder: Path, advice: str = "") -> Iterator[None]:
 
 
 def refused_by_disk(error: BaseException) -> int | None:
-    """The number of the system's error behind what another library raised, if it is one about writing."""
+    """The errno behind an exception of another library, if the cause was an error of writing; else None."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, OSError) and seen.errno in (*DISK, errno.EACCES):
@@ -57,7 +57,7 @@ def refused_by_disk(error: BaseException) -> int | None:
 
 
 def check_writable(folder: Path, advice: str = "") -> None:
-    """Whether files and locks can be made in a folder, tried out; the folder is made if it is missing."""
+    """Try to create a file and a lock in a folder, which is created if missing; raises `CannotWrite`."""
     with writing(folder, advice):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".check-", dir=folder) as tried:
@@ -66,11 +66,11 @@ def check_writable(folder: Path, advice: str = "") -> None:
                 with FileLock(Path(tried, "lock"), timeout=0):
                     pass
             except (NotImplementedError, Timeout):
-                raise CannotWrite(folder, errno.ENOLCK, "its disk has no locks", advice) from None
+                raise CannotWrite(folder, errno.ENOLCK, "its disk does not support file locks", advice) from None
 
 
 def write_figure(figure: Any, path: Path, **options: Any) -> None:
-    """Draw in memory, then write: matplotlib stumbles over a full disk with an error that says nothing."""
+    """Draw in memory, then write: on a full disk matplotlib's own error says nothing useful."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format=path.suffix.removeprefix(".") or None, **options)
     with writing(path.parent):
@@ -78,7 +78,7 @@ def write_figure(figure: Any, path: Path, **options: Any) -> None:
 
 
 def _is_elsewhere(error: OSError, folder: Path) -> bool:
-    """Whether the error names a file that is not in the folder, nor a folder above it."""
+    """Whether the error names a path that is neither inside the folder nor one of its parents."""
     if not isinstance(error.filename, str | os.PathLike):
         return False
     named, here = Path(error.filename).absolute(), folder.absolute()

@@ -1,1 +1,1 @@
-"""Training one model on one task: the recipe, the loop, its checkpoints, and inference."""
+"""Training one model on one task: settings, training loop, checkpoints and evaluation."""

@@ -1,4 +1,4 @@
-"""A training on disk: one safetensors file that is whole or not there."""
+"""Checkpoints: the state of a training run in one safetensors file, which is either complete or absent."""
 
 import json
 import logging
@@ -20,19 +20,19 @@ from gredkit.system.untrusted import Unreadable, read_bytes
 from gredkit.system.writing import writing
 
 log = logging.getLogger(__name__)
-PARTS = ("model", "best", "optimiser")  # what the names of its tensors begin with
+PARTS = ("model", "best", "optimiser")  # the prefixes of the tensors' names
 
 
 class Damaged(Exception):
-    """What lies in a file is not what was written there."""
+    """The content of a file is not what was written to it."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training is: numbers alone, as JSON keeps them."""
+    """How far training has come, in values that JSON can store."""
 
-    run: Mapping[str, Any]  # what the result depends on: a training of something else does not go on from here
-    epoch: int = -1  # the last one that is finished
+    run: Mapping[str, Any]  # what the result depends on: only the same run may continue from here
+    epoch: int = -1  # the last finished epoch
     steps: int = 0
     train_loss: float = math.nan  # of the last epoch
     validation: float = math.nan
@@ -40,21 +40,21 @@ class Progress:
     best_validation: float = math.nan
     last_improvement: int = -1
     seconds: float = 0.0
-    scaler: Mapping[str, Any] = field(default_factory=dict)  # of the gradients, in half precision
+    scaler: Mapping[str, Any] = field(default_factory=dict)  # state of the gradient scaler (float16 only)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All that is needed to go on after an epoch."""
+    """Everything needed to continue training after an epoch."""
 
     model: Mapping[str, Tensor]
-    best: Mapping[str, Tensor]  # the model after its best epoch
-    optimiser: Mapping[str, Mapping[str, Tensor]]  # what AdamW keeps, by the name of the parameter
+    best: Mapping[str, Tensor]  # the weights after the best epoch
+    optimiser: Mapping[str, Mapping[str, Tensor]]  # AdamW's state, by the name of the parameter
     progress: Progress
 
 
 def save(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint that takes the place of the one before it in one step; where it cannot, that one stays."""
+    """Write a checkpoint; it replaces the previous one in one step, or leaves it in place if writing fails."""
     content = _to_bytes(checkpoint)
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
@@ -66,18 +66,18 @@ def save(path: Path, checkpoint: Checkpoint) -> None:
                 os.fsync(file.fileno())
             os.replace(unfinished, path)
     finally:
-        with suppress(OSError):  # after success it is gone already
+        with suppress(OSError):  # after success it no longer exists
             unfinished.unlink()
 
 
 def load(path: Path) -> Checkpoint | None:
-    """The checkpoint in a file; a damaged one is reported and is none."""
+    """The checkpoint in a file; None if there is none, or (with a warning) if it is damaged."""
     try:
         return _from_bytes(read_bytes(path))
     except FileNotFoundError:
         return None
     except (Unreadable, Damaged) as reason:
-        log.warning("the checkpoint %s is not used, and training begins again: %s", path, reason)
+        log.warning("the checkpoint %s is not used, and training starts from the beginning: %s", path, reason)
         return None
 
 
@@ -86,7 +86,7 @@ def _to_bytes(checkpoint: Checkpoint) -> bytes:
     tensors |= {f"best/{name}": tensor for name, tensor in checkpoint.best.items()}
     for name, state in checkpoint.optimiser.items():
         tensors |= {f"optimiser/{key}/{name}": tensor for key, tensor in state.items()}
-    # A copy of each: safetensors refuses tensors that share memory, as tied weights do.
+    # Copy each tensor: safetensors refuses tensors that share memory, as tied weights do.
     tensors = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
     progress = json.dumps(asdict(checkpoint.progress))
     return safetensors.torch.save(tensors, {"progress": progress, "checksum": _checksum(tensors, progress)})
@@ -97,12 +97,12 @@ def _from_bytes(content: bytes) -> Checkpoint:
         tensors = safetensors.torch.load(content)
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
         if metadata["checksum"] != _checksum(tensors, metadata["progress"]):
-            raise Damaged("it is not what was written")
+            raise Damaged("its content has changed since it was written")
         progress = Progress(**json.loads(metadata["progress"]))
         if any(key.partition("/")[0] not in PARTS for key in tensors):
-            raise Damaged("it holds something else")
+            raise Damaged("it holds unknown tensors")
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise Damaged(f"it is damaged, or of another version ({' '.join(str(error).split())})") from error
+        raise Damaged(f"it is damaged, or was written by another version ({' '.join(str(error).split())})") from error
     parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}}
     optimiser: dict[str, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():

@@ -1,4 +1,4 @@
-"""Where a model runs, in which precision, and how much memory that takes."""
+"""The device and precision in which a model runs, and the memory that it uses."""
 
 import ctypes
 import gc
@@ -16,33 +16,40 @@ PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 def resolve(name: str) -> torch.device:
-    """The device of a name that torch knows; `auto` is the GPU if there is one, else the CPU."""
+    """The torch device with this name; `auto` is the GPU if there is one, else the CPU."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device).item()  # the only question that all kinds of devices answer
+        torch.zeros(1, device=device).item()  # the only test that works for every kind of device
     except (RuntimeError, AssertionError, TypeError) as error:
         raise UserError(f"there is no device {name!r} on this machine: use 'auto' or 'cpu'") from error
     return device
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """What a forward pass and its loss run in: matrix products in the given precision."""
+    """The context for a forward pass and its loss, in which matrix products have the given precision."""
     return nullcontext() if precision == "float32" else torch.autocast(device.type, getattr(torch, precision))
 
 
 def keep_pages() -> None:
-    """Let the C library keep what is freed: large buffers that come anew each step would cost a page fault a page."""
-    with suppress(OSError, AttributeError, TypeError):  # another system's library may not know of this
+    """Let the C library keep freed memory.
+
+    Otherwise large buffers are returned to the system after each step, and every page of them costs a page
+    fault when it is allocated again.
+    """
+    with suppress(OSError, AttributeError, TypeError):  # not every C library has this function
         for option, value in ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, -1), (M_TOP_PAD, 64 << 20)):
             ctypes.CDLL(None).mallopt(option, value)
 
 
 @contextmanager
 def past_at_rest() -> Iterator[None]:
-    """What is there now is not looked through for garbage, which costs a tenth of small steps after large imports."""
-    was_at_rest = gc.get_freeze_count() > 0  # somebody else, as the server of trials, will wake it or never
+    """Exclude all objects that exist now from garbage collection.
+
+    After large imports the collector would spend a tenth of each small training step on them.
+    """
+    was_at_rest = gc.get_freeze_count() > 0  # frozen by somebody else, for example the fork server
     gc.collect()
     gc.freeze()
     try:
@@ -53,18 +60,18 @@ def past_at_rest() -> Iterator[None]:
 
 
 def reset_peak(device: torch.device) -> None:
-    """Forget what was allocated on a GPU before; the peak of a process cannot be forgotten."""
+    """Reset the peak memory of a GPU; the peak of a process on the CPU cannot be reset."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 
 
 def peak_mb(device: torch.device) -> float:
-    """The most memory that was in use: of the GPU, or else of this process."""
+    """The peak memory in MB: of the GPU, or on a CPU of this process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 1e6
     try:
         import resource
     except ImportError:  # Windows
         return psutil.Process().memory_info().peak_wset / 1e6
-    unit = 1 if sys.platform == "darwin" else 1024  # what getrusage counts in
+    unit = 1 if sys.platform == "darwin" else 1024  # the unit of getrusage
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

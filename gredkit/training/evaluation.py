@@ -1,4 +1,4 @@
-"""What a model answers, and how good that is."""
+"""A model's predictions, and how good they are."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -16,11 +16,11 @@ CPU = torch.device("cpu")
 
 
 class NotFinite(ArithmeticError):
-    """A model answered with infinities or with what is not a number."""
+    """A model's outputs contain NaN or infinity."""
 
 
 class Evaluation(NamedTuple):
-    """The task's loss and metric over all graphs."""
+    """The task's loss and metric (score) over all graphs."""
 
     loss: float
     score: float
@@ -34,11 +34,11 @@ def evaluate(
     device: torch.device = CPU,
     precision: str = "float32",
 ) -> Evaluation:
-    """The loss and the metric over all graphs at once, so that the size of a batch does not matter."""
+    """The loss and the metric over all graphs at once, so that they do not depend on the batch size."""
     answers = list(_answers(model, graphs, batch_size, device, precision))
     outputs, targets = torch.cat([output for output, _ in answers]).cpu(), torch.cat([batch.y for _, batch in answers])
     if not outputs.isfinite().all():
-        raise NotFinite("the outputs are not finite")
+        raise NotFinite("the outputs contain NaN or infinity")
     targets = targets.cpu()
     return Evaluation(task.objective.loss(outputs, targets).item(), task.objective.metric.score(outputs, targets))
 
@@ -50,23 +50,23 @@ def predict_all(
     device: torch.device = CPU,
     precision: str = "float32",
 ) -> Tensor:
-    """What the model, which is on `device`, answers to prepared graphs, in their order and on the CPU.
+    """Predictions for prepared graphs, in their order, on the CPU; the model is already on `device`.
 
     Shape: -> [graphs, outputs], or [nodes, outputs] for a task of level 'node'
     """
     if not graphs:
-        raise UserError("there is no graph to answer to: give at least one")
+        raise UserError("there is no graph to predict: give at least one")
     return torch.cat([output for output, _ in _answers(model, graphs, batch_size, device, precision)]).cpu()
 
 
 def batches(loader: DataLoader, device: torch.device) -> Iterator[Batch]:
-    """The batches of a loader, on a device."""
+    """The batches of a loader, moved to a device."""
     for batch in loader:
         yield batch.to(device, non_blocking=True)
 
 
 def at_least_single(outputs: Tensor) -> Tensor:
-    """Half precision becomes float32, in which losses and metrics are computed."""
+    """Convert half precision to float32, because losses and metrics are computed in it."""
     return outputs.to(torch.promote_types(outputs.dtype, torch.float32))
 
 

@@ -1,4 +1,4 @@
-"""Train a model on a task, choose by validation, test once."""
+"""The training loop: train a model on a task, choose the best epoch by validation, test once."""
 
 import math
 import time
@@ -25,22 +25,22 @@ from gredkit.training.state import State, identity
 
 @dataclass(frozen=True)
 class EpochReport:
-    """What one epoch did; epochs count from 0."""
+    """The measurements of one epoch; epochs count from 0."""
 
     epoch: int
-    train_loss: float  # the mean of its steps
+    train_loss: float  # mean over its steps
     validation_loss: float
-    validation: float  # the metric
-    learning_rate: float  # of its last step
+    validation: float  # the task's metric
+    learning_rate: float  # at its last step
     seconds: float  # training and validation
-    samples_per_second: float  # graphs, in training alone
-    peak_mb: float  # of the GPU, or else of the process
+    samples_per_second: float  # graphs per second, without validation
+    peak_mb: float  # peak memory of the GPU, or on a CPU of the process
     is_best: bool
 
 
 @dataclass(frozen=True)
 class Result:
-    """The metric at the best validation epoch, and where training ended."""
+    """The scores of the best validation epoch, and where training ended."""
 
     epoch: int
     validation: float
@@ -49,23 +49,23 @@ class Result:
     final_epoch: int
     final_validation: float
     final_train_loss: float
-    seconds: float  # of all epochs, those before an interruption included
-    train: float | None = None  # of the tested model on the training graphs, if the recipe asks for it
+    seconds: float  # all epochs, including those before an interruption
+    train: float | None = None  # score of the tested model on the training graphs, if `train_score` is set
 
 
 class Interrupted(Exception):
-    """Training was asked to stop after an epoch; the checkpoint has it."""
+    """Training was asked to stop after an epoch; the checkpoint includes that epoch."""
 
     def __init__(self, epoch: int):
         super().__init__(epoch)
         self.epoch = epoch
 
     def __str__(self) -> str:
-        return f"training was stopped after epoch {self.epoch}: run the same command again to go on"
+        return f"training was stopped after epoch {self.epoch}: run the same command again to continue"
 
 
 class Diverged(Exception):
-    """Training left the numbers that can be counted with."""
+    """The loss or an output became NaN or infinite."""
 
     def __init__(self, epoch: int, learning_rate: float, what: str):
         super().__init__(epoch, learning_rate, what)
@@ -73,7 +73,7 @@ class Diverged(Exception):
 
     def __str__(self) -> str:
         return (
-            f"training diverged in epoch {self.epoch}: {self.what} is not finite; "
+            f"training diverged in epoch {self.epoch}: {self.what} became NaN or infinite; "
             f"use a learning rate below {self.learning_rate:g}"
         )
 
@@ -90,12 +90,16 @@ def fit(
     on_epoch: Callable[[EpochReport], object] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Result:
-    """Minimise the task's loss; the epoch that validates best is the one that is tested, and stays in the model.
+    """Minimise the task's loss, then test the epoch with the best validation score; the model keeps its weights.
 
-    `graphs` are all those of the task, prepared. If there is a `checkpoint`, training goes on after its last
-    epoch. Every epoch begins by seeding all generators from (seed, epoch), so nothing random is carried from
-    one to the next: on a CPU an interrupted training ends in the same numbers, bit for bit, as one that was
-    not. An epoch that was lost with its checkpoint is run, and reported to `on_epoch`, again.
+    Every epoch first seeds all generators from (seed, epoch), so no random state is carried from one epoch to
+    the next. On a CPU, an interrupted and resumed training therefore gives bit for bit the same numbers as an
+    uninterrupted one. Epochs after the last checkpoint are run, and reported to `on_epoch`, again.
+
+    graphs: all graphs of the task, prepared (with hop index and positional encoding)
+    checkpoint: file to write checkpoints to; if it exists, training continues from it
+    on_epoch: called with an `EpochReport` after each epoch
+    should_stop: asked after each epoch; if it returns True, `Interrupted` is raised
     """
     train, validation, test = _parts(task, graphs)
     device = recipe.resolve_device()
@@ -156,7 +160,7 @@ def fit(
 def _train(
     network: nn.Module, state: State, loader: DataLoader, task: Task, device: torch.device
 ) -> tuple[float, float]:
-    """Run one epoch; returns its mean loss, for which alone it waits for the device, and its last learning rate."""
+    """Run one epoch; returns its mean loss and its last learning rate. It waits for the device only once."""
     recipe = state.recipe
     rate, total = 0.0, torch.zeros((), device=device)
     network.train()
@@ -167,7 +171,7 @@ def _train(
 
 
 def train_step(network: nn.Module, state: State, batch: Batch, task: Task, rate: float) -> Tensor:
-    """One step of the optimiser, with a learning rate; returns the loss before it, on the device."""
+    """One optimiser step with the given learning rate; returns the loss before the step, on the device."""
     recipe, optimiser, scaler = state.recipe, state.optimiser, state.scaler
     set_rate(optimiser, rate)
     optimiser.zero_grad()
@@ -187,16 +191,16 @@ def _shuffled(graphs: Sequence[Data], batch_size: int, seed: int, device: torch.
         graphs,
         batch_size,
         shuffle=True,
-        drop_last=len(graphs) > batch_size,  # as published
+        drop_last=len(graphs) > batch_size,  # as in the published code
         generator=torch.Generator().manual_seed(seed),
         pin_memory=device.type == "cuda",
     )
 
 
 def _parts(task: Task, graphs: Sequence[Data]) -> list[list[Data]]:
-    """The prepared graphs of each split."""
+    """The prepared graphs of the training, validation and test split."""
     if len(graphs) != len(task.graphs):
-        raise UserError(f"{task.name} has {len(task.graphs)} graphs, but {len(graphs)} prepared ones: prepare them all")
+        raise UserError(f"{task.name} has {len(task.graphs)} graphs, but {len(graphs)} were prepared: prepare them all")
     for split in SPLITS:
         if not task.splits.get(split):
             raise UserError(f"{task.name} has no graphs in its {split} split: give it at least one")

@@ -1,4 +1,4 @@
-"""AdamW, with weight decay and learning rate by the kind of parameter."""
+"""AdamW with a weight decay and a learning rate for each kind of parameter."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,16 +13,16 @@ EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
 
 
 def adamw(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
-    """The optimiser of all parameters, in one kernel where that is to be had."""
-    fused = all(p.is_floating_point() for p in model.parameters())  # not for complex numbers
+    """The optimiser for all parameters, fused into one kernel where PyTorch supports it."""
+    fused = all(p.is_floating_point() for p in model.parameters())  # complex numbers are not supported
     return torch.optim.AdamW(parameter_groups(model, recipe), lr=recipe.learning_rate, fused=fused)
 
 
 def parameter_groups(model: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
-    """Every parameter in one group: those that decay, those that do not, and the recurrent ones.
+    """The parameters in up to three groups: with weight decay, without it, and recurrent.
 
-    Biases, norms and embeddings do not decay, nor do the `recurrent_parameters` of encoders,
-    whose learning rate has a `factor` of its own. Empty groups are left out.
+    Biases, norms and embeddings have no weight decay. The `recurrent_parameters` of encoders have none
+    either, and their learning rate has its own `factor`. Empty groups are left out.
     """
     recurrent = set(_recurrent(model))
     embeddings = {module.weight for module in model.modules() if isinstance(module, EMBEDDINGS)}
@@ -44,7 +44,7 @@ def parameter_groups(model: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
-    """Give every group its share of a learning rate."""
+    """Set the learning rate of every group to rate · factor of the group."""
     for group in optimiser.param_groups:
         group["lr"] = rate * group["factor"]
 

@@ -1,4 +1,4 @@
-"""How a model is trained."""
+"""The settings of training."""
 
 from dataclasses import dataclass
 
@@ -13,21 +13,21 @@ FOREVER = 10**9  # epochs, or graphs in a batch
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is trained; a value that makes no sense is a `UserError`."""
+    """How a model is trained; an invalid value raises a `UserError`."""
 
-    epochs: int = 20
-    batch_size: int = 32
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.1
-    recurrent_factor: float = 1.0  # what the learning rate of recurrent parameters is multiplied by
-    warmup: float = 0.05  # the share of all steps in which the learning rate rises
-    clip_norm: float | None = None  # the largest norm of all gradients together
-    patience: int | None = None  # stop after so many epochs without a better validation score
-    train_score: bool = False  # whether the tested model is also scored on the training graphs, once, at the end
-    device: str = "auto"  # the GPU if there is one, or any name that torch knows
-    precision: str = "float32"  # of the forward pass; the parameters stay as they are
-    compile: bool = False
-    checkpoint_seconds: float = 10.0  # the least time between two checkpoints; 0 writes one every epoch
+    epochs: int = 20  # passes over the training graphs
+    batch_size: int = 32  # graphs per step
+    learning_rate: float = 1e-3  # the largest learning rate, reached after the warm-up
+    weight_decay: float = 0.1  # of AdamW; biases, norms, embeddings and recurrent parameters have none
+    recurrent_factor: float = 1.0  # multiplies the learning rate of recurrent parameters
+    warmup: float = 0.05  # the share of all steps during which the learning rate rises
+    clip_norm: float | None = None  # the largest allowed norm of all gradients together
+    patience: int | None = None  # stop after this many epochs without a better validation score
+    train_score: bool = False  # also score the tested model on the training graphs, once, at the end
+    device: str = "auto"  # the GPU if there is one, or any device name that torch knows
+    precision: str = "float32"  # of the forward pass; the parameters keep their precision
+    compile: bool = False  # use torch.compile
+    checkpoint_seconds: float = 10.0  # the minimum time between two checkpoints; 0 writes one every epoch
 
     def __post_init__(self) -> None:
         ranges.whole("epochs", self.epochs, 1, FOREVER)
@@ -46,5 +46,5 @@ class Recipe:
                 raise UserError(f"{name} is True or False, not {ranges.said(value)}")
 
     def resolve_device(self) -> torch.device:
-        """The device to train on; one that is not there is a `UserError`."""
+        """The device to train on; raises a `UserError` if this machine does not have it."""
         return resolve(self.device)

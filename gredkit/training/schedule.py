@@ -4,10 +4,11 @@ import math
 
 
 def factor(step: int, total_steps: int, warmup: float) -> float:
-    """What the learning rate is multiplied by at a step, counted from 0.
+    """The factor of the learning rate at a step: linear warm-up, then cosine decay. Steps count from 0.
 
-    With w = round(warmup · total_steps): (step + 1) / (w + 1) before step w, where it is 1, and from there
-    (1 + cos(π (step - w) / (total_steps - w))) / 2, which would be 0 one step after the last.
+    With w = round(warmup · total_steps):
+    before step w: (step + 1) / (w + 1);
+    from step w on: (1 + cos(π (step - w) / (total_steps - w))) / 2, from 1 down to almost 0.
     """
     rising = min(round(warmup * total_steps), total_steps)
     if step < rising:

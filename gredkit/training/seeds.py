@@ -1,4 +1,4 @@
-"""Random numbers that depend on where a training is, not on how it got there."""
+"""Seeds that depend only on the position in training (seed, epoch), not on what ran before."""
 
 import random
 
@@ -8,7 +8,7 @@ import xxhash
 
 
 def mixed(*parts: int | str) -> int:
-    """64 bits that look random and differ for different parts: seeds 0, 1, 2 are not neighbours any more."""
+    """A 64-bit hash of the parts, so that similar seeds such as 0, 1, 2 give unrelated random numbers."""
     return xxhash.xxh3_64_intdigest(repr(parts).encode())
 
 

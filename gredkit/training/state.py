@@ -1,4 +1,4 @@
-"""A model in training: what a checkpoint holds, in memory."""
+"""The state of training in memory: what a checkpoint stores."""
 
 import logging
 import math
@@ -21,17 +21,17 @@ FREE = (
     "compile",
     "checkpoint_seconds",
     "train_score",
-)  # of the recipe: may change while a training is interrupted
+)  # settings that may change between interruption and continuation
 
 
 def identity(task: Task, recipe: Recipe, seed: int) -> dict[str, Any]:
-    """What the result of a training depends on, besides the model and the graphs."""
+    """Everything that the result of training depends on, besides the model and the graphs."""
     settings = {name: value for name, value in asdict(recipe).items() if name not in FREE}
     return {"task": task.name, "seed": seed, **{f"{s} graphs": len(task.splits[s]) for s in SPLITS}, **settings}
 
 
 class State:
-    """The model, its optimiser, the weights of its best epoch, and how far it is."""
+    """The model, its optimiser, the weights of its best epoch, and its progress."""
 
     def __init__(self, model: nn.Module, recipe: Recipe, device: torch.device, run: Mapping[str, Any]):
         self.model, self.recipe = model, recipe
@@ -50,9 +50,9 @@ class State:
         )
 
     def finish_epoch(self, metric: Metric, train_loss: float, validation: float, steps: int, seconds: float) -> bool:
-        """Take note of an epoch, and keep its weights if it is the best so far; returns whether it is.
+        """Record an epoch and keep its weights if it is the best so far; returns whether it is.
 
-        No number is worse than any number; while there is none, the last epoch is the best.
+        A score of NaN is worse than any number; while all scores are NaN, the last epoch counts as the best.
         """
         old = self.progress
         improves = not math.isnan(validation) and (
@@ -74,16 +74,16 @@ class State:
         return is_best
 
     def checkpoint(self) -> Checkpoint:
-        """All of it, to be saved."""
+        """The whole state, ready to be saved."""
         names = self._names()
         kept = {names[parameter]: state for parameter, state in self.optimiser.state.items()}
         progress = replace(self.progress, scaler=self.scaler.state_dict())
         return Checkpoint(self.model.state_dict(), self.best, kept, progress)
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint; one of another model or another run is reported and left alone."""
+        """Continue from a checkpoint; one of another model or run is ignored with a warning."""
         if difference := self._difference(checkpoint):
-            log.warning("the checkpoint is of another training, and this one begins at the start: %s", difference)
+            log.warning("the checkpoint belongs to another run, so training starts from the beginning: %s", difference)
             return
         self.model.load_state_dict(checkpoint.model)
         self.best, self.progress = checkpoint.best, checkpoint.progress
@@ -102,7 +102,7 @@ class State:
         for kind, new, old in (("weight", ours, theirs), ("setting", self.progress.run, checkpoint.progress.run)):
             for name in [*new, *old]:
                 if new.get(name) != old.get(name):
-                    return f"{kind} {name!r} was {old.get(name)}, and is {new.get(name)}"
+                    return f"{kind} {name!r} was {old.get(name)} and is now {new.get(name)}"
         return None
 
 

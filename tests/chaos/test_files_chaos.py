@@ -216,7 +216,7 @@ def test_a_damaged_checkpoint_is_never_used(tmp_path, count, seed, caplog):
             assert torch.equal(found.model["weight"], weights["weight"])
             assert json.loads(json.dumps(found.progress.run)) == {"seed": 0}
         else:
-            assert "is not used, and training begins again" in caplog.text
+            assert "is not used, and training starts from the beginning" in caplog.text
         assert hurt != content or found is not None
     count("damaged checkpoints", 15)
 

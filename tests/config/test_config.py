@@ -62,7 +62,7 @@ def test_the_same_name_in_two_kinds_is_two_components():
 def test_mistakes_are_sentences(tmp_path):
     with pytest.raises(UserError, match="there is no gin file"):
         config.load([str(tmp_path / "missing.gin")])
-    with pytest.raises(UserError, match="gin knows no 'nothing'"):
+    with pytest.raises(UserError, match="gin does not know 'nothing'"):
         config.load([], ["nothing.at_all = 1"])
     with pytest.raises(UserError, match="no parameter 'colour'"):
         config.load([], ["encoders.lru.colour = 1"])

@@ -142,8 +142,8 @@ GIN = {
     "tinny.gin": "did you mean 'tiny.gin'",
     "": "gin file",
     "folder": "is a folder",
-    "binary.gin": "is no text",
-    "wide.gin": "is no text",
+    "binary.gin": "is not a text file",
+    "wide.gin": "is not a text file",
     "itself.gin": "includes itself",
     "to_b.gin": "includes itself",
     "lost.gin": "nowhere.gin",
@@ -173,7 +173,7 @@ MODULES = {
 SETS = {
     # what gin cannot read
     "K": "parse", "=3": "gin", "K==3": "gin", "K=": "gin", "K=10**9": "gin", "K=lru": "quotes", "K=[1,": "not closed",
-    "K='x": "parse", "nothing.here=1": "gin knows no 'nothing'", "EPOHCS=3": "did you mean 'EPOCHS'",
+    "K='x": "parse", "nothing.here=1": "gin does not know 'nothing'", "EPOHCS=3": "did you mean 'EPOCHS'",
     "encoders.lru.colour=1": "no parameter 'colour'", "encoders.lsmt.stacked_layers=2": "did you mean 'encoders.lstm'",
     "fit.epohcs=3": "did you mean 'epochs'", "K=%NOPE": "%NOPE", "K=@nope": "nope",
     # sizes

@@ -55,7 +55,7 @@ def test_a_link_in_place_of_a_folder_is_refused(root, tmp_path, which):
 def test_a_folder_above_that_anybody_may_write_to_is_refused_unless_only_owners_rename(root):
     private_folder("kernels")
     root.parent.chmod(0o777)
-    with pytest.raises(NotPrivate, match=f"others may write to {root.parent}"):
+    with pytest.raises(NotPrivate, match=f"other users may write to its parent folder {root.parent}"):
         private_folder("kernels")
     root.parent.chmod(0o1777)
     assert private_folder("kernels").is_dir()
@@ -77,7 +77,7 @@ def test_a_file_that_others_may_write_or_a_link_is_refused(tmp_path):
     check_file(file)
     for bits in (0o775, 0o757):
         file.chmod(bits)
-        with pytest.raises(NotPrivate, match="others may write"):
+        with pytest.raises(NotPrivate, match="other users may write"):
             check_file(file)
     (tmp_path / "link").symlink_to(file)
     for path in (tmp_path / "link", tmp_path):

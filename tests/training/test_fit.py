@@ -240,7 +240,7 @@ def test_an_empty_split(split):
 
 def test_graphs_of_one_split_are_not_enough():
     task = small_task()
-    with pytest.raises(UserError, match="ring_transfer has 60 graphs, but 36 prepared ones: prepare them all"):
+    with pytest.raises(UserError, match="ring_transfer has 60 graphs, but 36 were prepared: prepare them all"):
         fit(small_model(task), task, [add_hops(graph, None) for graph in task.part("train")], Recipe(), 0)
 
 
@@ -276,7 +276,8 @@ def test_where_it_diverged(split, what):
         train(model, task, batch_size=36)
     assert error.value.what == what
     assert error.value.epoch in (range(1) if split != "test" else range(4))
-    sentence = f"training diverged in epoch {error.value.epoch}: {what} is not finite; use a learning rate below 0.001"
+    sentence = f"training diverged in epoch {error.value.epoch}: {what} became NaN or infinite; "
+    sentence += "use a learning rate below 0.001"
     assert str(error.value) == sentence
     assert str(pickle.loads(pickle.dumps(error.value))) == sentence  # it comes back from other processes
 

@@ -74,7 +74,7 @@ def test_stopped_after_every_epoch(tmp_path):
     kind = "random signs and dropout"
     expected, path = run_of(kind), tmp_path / "run"
     for epoch in range(EPOCHS):
-        with pytest.raises(Interrupted, match=f"stopped after epoch {epoch}: run the same command again to go on"):
+        with pytest.raises(Interrupted, match=f"stopped after epoch {epoch}: run the same command again to continue"):
             run_of(kind, checkpoint=path, should_stop=lambda: True)
     found = run_of(kind, checkpoint=path)
     assert found[0] == expected[0]
@@ -131,11 +131,11 @@ def test_when_a_checkpoint_is_written(tmp_path, pause, written):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"seed": 1}, "setting 'seed' was 0, and is 1"),
-        ({"epochs": 6}, "setting 'epochs' was 4, and is 6"),
-        ({"learning_rate": 0.1}, "setting 'learning_rate' was 0.001, and is 0.1"),
-        ({"graphs": 80}, "setting 'train graphs' was 36, and is 48"),
-        ({"encoder": "gru"}, "weight 'layers.0.encoder.rnn.weight_ih_l0' was None, and is torch.float32 (48, 16)"),
+        ({"seed": 1}, "setting 'seed' was 0 and is now 1"),
+        ({"epochs": 6}, "setting 'epochs' was 4 and is now 6"),
+        ({"learning_rate": 0.1}, "setting 'learning_rate' was 0.001 and is now 0.1"),
+        ({"graphs": 80}, "setting 'train graphs' was 36 and is now 48"),
+        ({"encoder": "gru"}, "weight 'layers.0.encoder.rnn.weight_ih_l0' was None and is now torch.float32 (48, 16)"),
     ],
 )
 def test_a_checkpoint_of_another_training_is_left_alone(tmp_path, caplog, change, why):
@@ -174,7 +174,7 @@ def test_a_damaged_checkpoint_begins_again(tmp_path, caplog):
         run_of("plain", checkpoint=path, should_stop=stop_after(2))
     path.write_bytes(path.read_bytes()[:-1])
     found = run_of("plain", checkpoint=path)
-    assert "training begins again" in caplog.text
+    assert "training starts from the beginning" in caplog.text
     assert found[0] == expected[0]
     assert same_bits(found[1], expected[1])
 
