@@ -1,1 +1,1 @@
-"""Graphs and their hop index."""
+"""Datasets, tasks and the hop index of graphs."""

@@ -14,12 +14,12 @@ from gredkit.errors import UserError, command
 from gredkit.registry import DATASETS, POSITIONAL
 from gredkit.system.writing import CannotWrite, write_figure
 
-if TYPE_CHECKING:  # what takes long to import is imported when all options are read
+if TYPE_CHECKING:  # slow imports wait until the options have been read
     from gredkit.data.task import Task
 
 
 def dataset(arguments: argparse.Namespace) -> Task:
-    """The dataset that was named, as gin configures it."""
+    """The dataset named on the command line, as gin configures it."""
     from gredkit.config.bindings import configured
 
     return configured(DATASETS, arguments.name)()
@@ -74,7 +74,7 @@ def draw_dataset(arguments: argparse.Namespace) -> None:
 
 
 def _size(task: Task) -> str:
-    """What the cache holds of these graphs, for any K and positional encoding."""
+    """How much space these graphs take in the cache, over all K and positional encodings."""
     from gredkit.data.hops.cache import fingerprint
     from gredkit.paths import hop_cache
 
@@ -83,15 +83,15 @@ def _size(task: Task) -> str:
 
 
 def main() -> None:
-    parser = Parser(prog="python -m gredkit.data", description="Datasets: list, prepare, look at them.")
+    parser = Parser(prog="python -m gredkit.data", description="List, prepare, describe and draw datasets.")
     actions = parser.add_subparsers(required=True, metavar="list | prepare | describe | draw")
-    add = actions.add_parser("list", help="all datasets, with their parameters")
+    add = actions.add_parser("list", help="list all datasets with their parameters")
     add.set_defaults(do=list_datasets)
     add_options(add)
     for name, do, said in (
-        ("prepare", prepare_dataset, "load a dataset and put its hop index into the cache"),
-        ("describe", describe_dataset, "counts, degrees, diameters, labels, hop sets"),
-        ("draw", draw_dataset, "a graph coloured by the distance to a node"),
+        ("prepare", prepare_dataset, "load a dataset and store its hop index in the cache"),
+        ("describe", describe_dataset, "show counts, degrees, diameters, labels and hop sets"),
+        ("draw", draw_dataset, "draw a graph coloured by the distance to a node"),
     ):
         add = actions.add_parser(name, help=said)
         add.set_defaults(do=do)

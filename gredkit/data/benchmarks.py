@@ -1,4 +1,4 @@
-"""Benchmarks through PyG's own loaders: from the files that are there, or downloaded."""
+"""Public benchmarks, opened with PyG's own loaders: from local files, or downloaded."""
 
 import logging
 import os
@@ -27,30 +27,26 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A PyG dataset: its folder under the data root, and how PyG opens it there.
+    """A PyG dataset: its folder under the data root, and how PyG opens it there."""
 
-    `files` are the raw files without which it is downloaded; `load` opens it under a data root, one dataset
-    a split. `also` says which further files there may be.
-    """
-
-    name: str  # of the folder, too
-    files: tuple[str, ...]
-    load: Callable[[Path], list[InMemoryDataset]]
-    processed: str = "processed"  # where in the folder PyG puts what it has made of the raw files
-    also: str = ""
+    name: str  # of the dataset and of its folder
+    files: tuple[str, ...]  # raw files; if one is missing, the dataset is downloaded
+    load: Callable[[Path], list[InMemoryDataset]]  # opens it under a data root, one dataset per split
+    processed: str = "processed"  # the subfolder in which PyG stores the processed files
+    also: str = ""  # names further, optional raw files in error messages
 
     def folder(self, root: Path) -> Path:
         return root / self.name
 
     def missing(self, root: Path) -> list[str]:
-        """The raw files that are not there."""
+        """The raw files that are missing."""
         return [file for file in self.files if not (self.folder(root) / "raw" / file).exists()]
 
 
 def open_benchmark(benchmark: Benchmark, root: str | Path | None = None) -> list[InMemoryDataset]:
-    """PyG's datasets, one a split; whatever PyG cannot open is one sentence on what to do.
+    """PyG's datasets, one per split; if PyG cannot open them, a `UserError` says what to do.
 
-    Several processes may ask at once: one prepares the files, the others wait.
+    If several processes call this at once, one prepares the files and the others wait.
     """
     home = data_root(root)
     if not benchmark.missing(home) and (benchmark.folder(home) / benchmark.processed / WRITTEN_LAST).exists():
@@ -64,7 +60,7 @@ def open_benchmark(benchmark: Benchmark, root: str | Path | None = None) -> list
     except OSError as error:
         raise UserError(
             f"{benchmark.name} cannot be prepared in {home} ({_cause(error)}): "
-            f"choose a folder that you may write to, with --data or $GREDKIT_DATA"
+            f"choose a folder that you can write to, with --data or $GREDKIT_DATA"
         ) from error
     with held:
         if benchmark.missing(home):
@@ -77,21 +73,21 @@ def _process(benchmark: Benchmark, home: Path) -> list[InMemoryDataset]:
     if processed.exists():
         try:
             return _quietly(benchmark.load, home)
-        except Exception:  # half-written by a process that was stopped
+        except Exception:  # partly written by a process that was stopped
             shutil.rmtree(processed)
-    log.info("%s: PyG reads the raw files once, and writes %s", benchmark.name, processed)
+    log.info("%s: PyG reads the raw files once and writes %s", benchmark.name, processed)
     try:
         return _quietly(benchmark.load, home)
     except Exception as error:
         shutil.rmtree(processed, ignore_errors=True)
         raise UserError(
             f"{benchmark.name} cannot be read ({_cause(error)}): replace {', '.join(benchmark.files)}"
-            f"{benchmark.also} in {benchmark.folder(home) / 'raw'}, or delete them, and a network fetches them anew"
+            f"{benchmark.also} in {benchmark.folder(home) / 'raw'}, or delete them to download them again"
         ) from error
 
 
 def _download(benchmark: Benchmark, home: Path) -> None:
-    """Let PyG download into a folder apart, so that a failure neither leaves nor removes anything."""
+    """Let PyG download into a separate folder, so that a failure changes nothing in the real one."""
     apart = home / f".{benchmark.name}.download"
     shutil.rmtree(apart, ignore_errors=True)
     log.info("%s: PyG downloads it into %s", benchmark.name, benchmark.folder(home))
@@ -104,14 +100,14 @@ def _download(benchmark: Benchmark, home: Path) -> None:
     except Exception as error:
         raise UserError(
             f"{benchmark.name} cannot be downloaded ({_cause(error)}): put {', '.join(benchmark.missing(home))}"
-            f"{benchmark.also} into {benchmark.folder(home) / 'raw'}, or try again with a network, which fetches them"
+            f"{benchmark.also} into {benchmark.folder(home) / 'raw'}, or try again with a network connection"
         ) from error
     finally:
         shutil.rmtree(apart, ignore_errors=True)
 
 
 def _quietly(load: Callable[[Path], list[InMemoryDataset]], root: Path) -> list[InMemoryDataset]:
-    """Without PyG's 'Processing...', its progress bars and its warnings about torch.load."""
+    """Load without PyG's 'Processing...' messages, progress bars and warnings about torch.load."""
     with warnings.catch_warnings(), redirect_stderr(StringIO()):
         warnings.simplefilter("ignore")
         return load(root)
@@ -130,7 +126,7 @@ def split_task(
     objective: Objective,
     columns: ReadColumns,
 ) -> Task:
-    """The task of a benchmark that comes in three splits."""
+    """The task of a benchmark that is published with three splits."""
     graphs = CollatedGraphs(open_benchmark(benchmark, root), columns, spec.level)
     return Task(
         name=name,
@@ -143,7 +139,7 @@ def split_task(
 
 
 def notes(benchmark: Benchmark, root: str | Path | None, graphs: CollatedGraphs) -> dict[str, str]:
-    """Where the files came from, and what tells a copy that was made anew from the published one."""
+    """Where the files are, and a figure that distinguishes the published graphs from a regenerated copy."""
     return {
         "files": str(benchmark.folder(data_root(root)) / "raw"),
         "mean_nodes": f"{graphs.num_nodes / max(len(graphs), 1):.2f}",

@@ -1,4 +1,4 @@
-"""Many graphs in a few long tensors."""
+"""A dataset of many graphs stored in a few long tensors."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ ReadColumns = Callable[[Data], Mapping[str, Tensor]]
 
 
 class Block(NamedTuple):
-    """The graphs of one PyG dataset: those of graph i begin at starts[i] and end at starts[i + 1]."""
+    """The graphs of one PyG dataset; nodes and edges of graph i are starts[i] to starts[i + 1]."""
 
     columns: Mapping[str, Tensor]  # x [nodes, …], edge_index [2, edges], y [nodes] or [graphs, …], edge_attr
     node_starts: list[int]
@@ -20,11 +20,14 @@ class Block(NamedTuple):
 
 
 class CollatedGraphs(Sequence[Data]):
-    """The graphs of PyG datasets, one after another, each cut out when it is asked for.
+    """The graphs of several PyG datasets in a row; each graph is sliced out when it is accessed.
 
-    The tensors of a graph are views. PyG's own datasets do the same, but keep every graph that they have
-    cut out. `columns` says what becomes of a dataset's long tensors: it returns `x`, `y` and, if there are
-    any, `edge_attr` and `pos`, for all graphs at once. With level 'node', `y` has an entry a node.
+    The tensors of a graph are views. PyG's own datasets do the same, but keep every graph that was accessed
+    in memory.
+
+    datasets: the PyG datasets, usually one per split
+    columns: turns a dataset's long tensors into `x`, `y` and (optionally) `edge_attr` and `pos` of all graphs
+    level: 'graph' or 'node'; with 'node', `y` has one entry per node
     """
 
     def __init__(self, datasets: Iterable[InMemoryDataset], columns: ReadColumns, level: str = "graph"):
@@ -34,12 +37,12 @@ class CollatedGraphs(Sequence[Data]):
 
     @property
     def ranges(self) -> list[range]:
-        """Which graphs came from which dataset."""
+        """The graphs of each dataset, as ranges of numbers."""
         return [range(start, end) for start, end in zip([0, *self.ends], self.ends, strict=False)]
 
     @property
     def num_nodes(self) -> int:
-        """The nodes of all graphs."""
+        """The number of nodes in all graphs together."""
         return sum(block.node_starts[-1] for block in self.blocks)
 
     def __len__(self) -> int:
@@ -53,7 +56,7 @@ class CollatedGraphs(Sequence[Data]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self)} graphs, and none has number {index}")
+            raise IndexError(f"there are {len(self)} graphs, so there is no graph {index}")
         index %= len(self)
         number = bisect_right(self.ends, index)
         block = self.blocks[number]
@@ -76,13 +79,13 @@ class CollatedGraphs(Sequence[Data]):
 def _block(dataset: InMemoryDataset, columns: ReadColumns) -> Block:
     data = dataset._data
     nodes, edges = _starts(data, dataset.slices)
-    edges += [edges[-1]] * (len(nodes) - len(edges))  # PyG's TU reader forgets edgeless graphs at the end
+    edges += [edges[-1]] * (len(nodes) - len(edges))  # PyG's TU reader omits graphs without edges at the end
     return Block({"edge_index": data.edge_index, **columns(data)}, nodes, edges)
 
 
 def _starts(data: Data, slices: Mapping[str, Any] | None) -> tuple[list[int], list[int]]:
-    """Where the nodes and the edges of each graph begin."""
-    if slices is None:  # so PyG stores a single graph
+    """The positions at which the nodes and the edges of each graph begin."""
+    if slices is None:  # PyG stores a single graph this way
         return [0, data.num_nodes], [0, data.num_edges]
     nodes = slices["x"].tolist() if "x" in slices else list(accumulate(data._num_nodes, initial=0))
     return nodes, slices["edge_index"].tolist()

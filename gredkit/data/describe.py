@@ -1,4 +1,4 @@
-"""What a dataset is like: counts, degrees, diameters, labels, hop sets."""
+"""Statistics of a dataset: counts, degrees, diameters, labels, hop sets."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ Rows = Iterator[tuple[str, str]]
 
 
 def describe(task: Task, graphs: Sequence[HopData], full: Sequence[HopData]) -> Rows:
-    """Label and value of each line. `graphs` have the hop index asked for, `full` the one up to the diameter."""
+    """Label and value of each line; `graphs` have the chosen hop index, `full` the one up to the diameter."""
     sizes = {split: len(indices) for split, indices in task.splits.items()}
     yield "graphs", f"{len(graphs):,} ({', '.join(f'{split} {size:,}' for split, size in sizes.items())})"
     yield from _structure(full)
@@ -29,18 +29,18 @@ def _structure(graphs: Sequence[HopData]) -> Rows:
     nodes = np.array([graph.num_nodes for graph in graphs])
     degrees = [_degrees(graph) for graph in graphs]
     edges = np.array([degree.sum() // 2 for degree in degrees])
-    yield "nodes", f"{nodes.sum():,}; a graph: {_spread(nodes)}"
-    yield "edges, undirected", f"{edges.sum():,}; a graph: {_spread(edges)}"
+    yield "nodes", f"{nodes.sum():,}; per graph: {_spread(nodes)}"
+    yield "edges, undirected", f"{edges.sum():,}; per graph: {_spread(edges)}"
     yield "degree", _spread(np.concatenate(degrees))
     reach = [graph.hop_seq_length.numpy() - 1 for graph in graphs]
     yield "diameter", _spread(np.array([r.max(initial=0) for r in reach]))
     yield "eccentricity of a node", _spread(np.concatenate(reach))
     apart = sum(_is_disconnected(graph) for graph in graphs)
-    yield "graphs in several pieces", f"{apart:,}"
+    yield "disconnected graphs", f"{apart:,}"
 
 
 def _degrees(graph: HopData) -> np.ndarray:
-    """Distinct neighbours of each node: the sizes of the sets at hop 1."""
+    """The number of distinct neighbours of each node: the sizes of the sets at hop 1."""
     length = graph.hop_seq_length.numpy()
     start = np.concatenate([[0], length.cumsum()[:-1]])
     degree = np.zeros(len(length), np.int64)
@@ -70,7 +70,7 @@ def _features(task: Task) -> Rows:
 def _labels(task: Task) -> Rows:
     metric = task.objective.metric
     direction = "larger" if metric.larger_is_better else "smaller"
-    yield "metric", f"{metric.name}, {direction} is better; one answer a {task.spec.level}"
+    yield "metric", f"{metric.name}, {direction} is better; one prediction per {task.spec.level}"
     y = torch.cat([graph.y for graph in task.graphs])
     if not y.is_floating_point():
         yield "classes", _classes(y[y != IGNORED])
@@ -92,10 +92,10 @@ def _hops(graphs: Sequence[HopData]) -> Rows:
     rows = sum(graph.hop_seq_set.numel() for graph in graphs)
     sets = sum(graph.hop_set_size.numel() for graph in graphs)
     members = sum(graph.hop_set_member.numel() for graph in graphs)
-    yield "hop rows (node, hop)", f"{rows:,}; a node: {rows / max(sum(g.num_nodes for g in graphs), 1):.1f}"
+    yield "hop rows (node, hop)", f"{rows:,}; per node: {rows / max(sum(g.num_nodes for g in graphs), 1):.1f}"
     yield (
         "distinct hop sets",
-        f"{sets:,}; {rows / max(sets, 1):.2f} rows share one; {members / max(sets, 1):.1f} members",
+        f"{sets:,}; {rows / max(sets, 1):.2f} rows per set; {members / max(sets, 1):.1f} nodes per set",
     )
 
 

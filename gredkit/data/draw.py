@@ -1,4 +1,4 @@
-"""A picture of a graph, coloured by the distance to one of its nodes."""
+"""Draw a graph, coloured by the distance to one of its nodes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gredkit.data.hops.index import add_hops
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BEYOND = "#e4e4e7"  # nodes past hop K, or out of reach
+BEYOND = "#e4e4e7"  # the colour of nodes beyond hop K, or not reachable
 INK = "#27272a"
 
 
 def distances(data: Data, node: int, K: int | None) -> np.ndarray:
-    """Hops from `node` to each node, -1 beyond K. Shape: [nodes]"""
+    """The number of hops from `node` to each node; -1 beyond K. Shape: -> [nodes]"""
     graph = add_hops(data, K)
     start = int(graph.hop_seq_length[:node].sum())
     ends = graph.hop_set_size.cumsum(0)
@@ -28,7 +28,7 @@ def distances(data: Data, node: int, K: int | None) -> np.ndarray:
 
 
 def layout(data: Data) -> np.ndarray:
-    """Where to put the nodes: their own positions, or ones in which distances on paper are like hops."""
+    """Positions of the nodes: their own, or ones whose distances resemble the numbers of hops."""
     import networkx as nx
     from torch_geometric.utils import to_networkx
 
@@ -42,14 +42,14 @@ def layout(data: Data) -> np.ndarray:
 
 
 def _lying(place: np.ndarray) -> np.ndarray:
-    """Turned so that the longest extent is horizontal, as a slide is."""
+    """The positions rotated so that the longest extent is horizontal."""
     place = place - place.mean(0)
     axes = np.linalg.svd(place, full_matrices=False)[2] if len(place) > 1 else np.eye(2)
     return place @ (axes * np.sign(axes.sum(1, keepdims=True) + 1e-12)).T
 
 
 def draw(data: Data, node: int, K: int | None, title: str) -> Figure:
-    """The graph, each node in the colour of its hop; the target is ringed."""
+    """The graph with each node in the colour of its hop and a ring around the target node."""
     import seaborn as sns
     from matplotlib.collections import LineCollection
     from matplotlib.colors import ListedColormap
@@ -83,6 +83,6 @@ def draw(data: Data, node: int, K: int | None, title: str) -> Figure:
     bar.set_label("hops from the ringed node", fontsize=10, color=INK)
     bar.outline.set_visible(False)
     if far.any():
-        axes.scatter([], [], s=60, c=BEYOND, label=f"beyond K = {K}" if K is not None else "out of reach")
+        axes.scatter([], [], s=60, c=BEYOND, label=f"beyond K = {K}" if K is not None else "not reachable")
         figure.legend(loc="outside lower left", frameon=False, fontsize=9)
     return figure

@@ -1,4 +1,4 @@
-"""Folds of a cross-validation: given in a file, or dealt out."""
+"""Folds for cross-validation: read from a file, or drawn with equal shares of each class."""
 
 import json
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ Fold = dict[str, list[int]]
 
 
 def read_folds(path: Path, graphs: int) -> list[Fold]:
-    """The folds of a `splits.json` as Errica et al. (2020) published them, in which all graphs must occur.
+    """The folds in a `splits.json` in the format of Errica et al. (2020); each fold must contain every graph.
 
-    A list of {"test": […], "model_selection": [{"train": […], "validation": […]}]}.
+    Format: a list of {"test": […], "model_selection": [{"train": […], "validation": […]}]}.
     """
     try:
         given = json.loads(path.read_text())
@@ -24,17 +24,17 @@ def read_folds(path: Path, graphs: int) -> list[Fold]:
         folds = [{split: [int(i) for i in fold[split]] for split in SPLITS} for fold in folds]
     except (OSError, ValueError, TypeError, LookupError) as error:
         raise UserError(
-            f"{path} cannot be read ({type(error).__name__}): it should list folds, each with 'test' and "
-            f"'model_selection', or be away, and folds are dealt out"
+            f"{path} cannot be read ({type(error).__name__}): list folds in it, each with 'test' and "
+            f"'model_selection', or delete it, and folds are drawn at random"
         ) from error
     for number, fold in enumerate(folds):
         if sorted(i for part in fold.values() for i in part) != list(range(graphs)):
-            raise UserError(f"fold {number} of {path} does not hold each of the {graphs} graphs once: replace the file")
+            raise UserError(f"fold {number} of {path} does not have each of the {graphs} graphs once: replace the file")
     return folds
 
 
 def stratified_folds(labels: Sequence[int] | np.ndarray, folds: int = FOLDS, seed: int = SEED) -> list[Fold]:
-    """Each fold tests another share of the graphs and validates a tenth of the rest, all classes in proportion."""
+    """Folds with equal class proportions: each tests another part of the graphs and validates 1/10 of the rest."""
     labels = np.asarray(labels)
     rng = np.random.default_rng(seed)
     pile = _deal(labels, folds, rng)
@@ -48,7 +48,7 @@ def stratified_folds(labels: Sequence[int] | np.ndarray, folds: int = FOLDS, see
 
 
 def _deal(labels: np.ndarray, piles: int, rng: np.random.Generator) -> np.ndarray:
-    """Deal graphs out like cards, class after class. Shape: labels [graphs] -> the pile of each [graphs]"""
+    """Distribute graphs over piles like cards, class by class. Shape: labels [graphs] -> pile of each [graphs]"""
     order = np.concatenate([rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)])
     pile = np.empty(len(labels), np.int64)
     pile[order] = np.arange(len(labels)) % piles

@@ -1,4 +1,4 @@
-"""A molecule with the categories as the Open Graph Benchmark numbers them, which made the files of Peptides."""
+"""Molecules with categories numbered as in the Open Graph Benchmark (OGB), the format of the Peptides datasets."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gredkit.data.own.molecule import ATOM, BOND, molecule_graph
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
-# For each column of `molecule_graph` whose categories RDKit numbers otherwise: their numbers there.
+# For each column of `molecule_graph` that OGB numbers differently: OGB's number of each RDKit category.
 ATOM_NUMBERS: dict[str, Sequence[int]] = {
-    "element": [118, *range(118), 118],  # hydrogen is 0; a placeholder is the last
+    "element": [118, *range(118), 118],  # hydrogen is 0; a placeholder atom is the last category
     "chirality": [0, 1, 2, 3, 4, 4, 4, 4, 4],
     "hybridisation": [5, 5, 0, 1, 2, 5, 3, 4, 5],  # sp, sp2, sp3, sp3d, sp3d2, others
 }
@@ -27,7 +27,7 @@ BOND_NUMBERS: dict[str, Sequence[int]] = {
 
 
 def ogb_graph(molecule: Mol) -> Data:
-    """`molecule_graph` in the numbers of the Open Graph Benchmark.
+    """`molecule_graph` with the category numbers of the Open Graph Benchmark.
 
     Shape: x [atoms, 9], edge_index [2, 2 * bonds], edge_attr [2 * bonds, 3], all integers
     """

@@ -1,19 +1,19 @@
-"""Stochastic block models, drawn as the PATTERN and CLUSTER benchmarks of Dwivedi et al. (2023) draw them."""
+"""Stochastic block models as in the PATTERN and CLUSTER benchmarks of Dwivedi et al. (2023)."""
 
 import numpy as np
 import torch
 from torch_geometric.data import Data
 
-LEAST, MOST = 5, 34  # nodes of a block
+LEAST, MOST = 5, 34  # nodes in a block
 
 
 def random_blocks(rng: np.random.Generator, count: int) -> np.ndarray:
-    """The block of each node; the sizes are uniform in 5..34. Shape: -> [nodes], ascending"""
+    """The block of each node; block sizes are uniform in 5..34. Shape: -> [nodes], ascending"""
     return np.repeat(np.arange(count), rng.integers(LEAST, MOST + 1, count))
 
 
 def random_edges(rng: np.random.Generator, probability: np.ndarray) -> np.ndarray:
-    """Draw each pair of nodes once; no node is its own neighbour.
+    """Draw each pair of nodes once, without self-loops.
 
     Shape: probability [nodes, nodes], read above the diagonal -> symmetric bool [nodes, nodes]
     """
@@ -22,7 +22,7 @@ def random_edges(rng: np.random.Generator, probability: np.ndarray) -> np.ndarra
 
 
 def shuffled_graph(rng: np.random.Generator, adjacent: np.ndarray, symbol: np.ndarray, label: np.ndarray) -> Data:
-    """A graph of these nodes in random order, with one categorical column.
+    """A graph with its nodes in random order and one categorical column.
 
     Shape: adjacent [nodes, nodes], symbol [nodes], label [nodes]
     """

@@ -1,4 +1,4 @@
-"""Which graphs train, validate and test."""
+"""Which graphs are for training, validation and test."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -18,7 +18,7 @@ Splits = dict[str, list[int]]
 
 
 def consecutive_split(*sizes: int) -> dict[str, range]:
-    """The first graphs train, the next validate, the last test, so many of each."""
+    """The first graphs for training, the next for validation, the last for test; `sizes` are the three counts."""
     for split, size in zip(SPLITS, sizes, strict=True):
         ranges.whole(f"the number of graphs in {split}", size, 0)
     ends = np.cumsum(sizes).tolist()
@@ -26,17 +26,17 @@ def consecutive_split(*sizes: int) -> dict[str, range]:
 
 
 def check_shares(train: float, validation: float) -> None:
-    """Whether something is left to test."""
+    """Raise a `UserError` unless both shares are positive and leave some graphs for the test."""
     numbers = ranges.is_finite(train) and ranges.is_finite(validation)
     if not (numbers and train > 0 and validation > 0 and train + validation < 1):
         raise UserError(
             f"train={ranges.said(train)} and validation={ranges.said(validation)} are shares of all graphs: "
-            f"choose both above 0 and together below 1, since the rest test"
+            f"choose both above 0 and together below 1, because the rest is for the test"
         )
 
 
 def sizes_of(count: int, train: float, validation: float) -> tuple[int, int, int]:
-    """How many train, validate and test."""
+    """The numbers of graphs for training, validation and test."""
     check_shares(train, validation)
     first, second = round(train * count), round((train + validation) * count)
     return first, second - first, count - second
@@ -50,10 +50,13 @@ def seeded_split(
     validation: float = 0.1,
     what: str = "graph",
 ) -> Splits:
-    """A share trains, a share validates, the rest tests (at least one each), drawn by a seed.
+    """Draw training, validation and test parts by a seed; each has at least one member.
 
-    With `classes`, each part has its share of every class, to less than one graph: of all for test, and for
-    validation of what test left.
+    seed: determines the drawing
+    classes: the class of each member; every part then contains the classes in equal proportion (test in
+        proportion to all members, validation in proportion to what the test part left)
+    train, validation: shares of all members; the rest is for the test
+    what: the word for a member in error messages
     """
     if count < 3:
         raise UserError(
@@ -72,13 +75,13 @@ def seeded_split(
 
 
 def given_split(names: Sequence[str] | np.ndarray) -> Splits:
-    """The split that a column of names describes."""
+    """The splits from a column that names the split of each graph."""
     column = np.asarray(names, dtype=object)
     return checked_split({split: np.flatnonzero(column == split).tolist() for split in SPLITS}, len(column))
 
 
 def checked_split(splits: Mapping[str, Sequence[int]], count: int, what: str = "graph") -> Splits:
-    """The same lists, once it is clear that every split has a graph and no graph stands in two of them."""
+    """The same lists, checked: every split has a graph, and no graph is in two splits."""
     for split in splits:
         if split not in SPLITS:
             raise UserError(f"{split!r} is not a split: name them {', '.join(SPLITS)}")
@@ -97,7 +100,7 @@ def checked_split(splits: Mapping[str, Sequence[int]], count: int, what: str = "
 
 
 def drawn_split(graphs: Sequence[Data], task: str, level: str, seed: int) -> tuple[list[Data], Splits, str]:
-    """`seeded_split` of the graphs, or of the nodes of a single one; with a note that says so."""
+    """`seeded_split` of the graphs, or of the nodes if there is only one graph; with a note that says so."""
     if level == "node" and len(graphs) == 1:
         (graph,) = graphs
         members = seeded_split(graph.num_nodes, seed, graph.y.numpy() if task in CLASSES else None, what="node")
@@ -108,7 +111,7 @@ def drawn_split(graphs: Sequence[Data], task: str, level: str, seed: int) -> tup
 
 
 def split_nodes(graphs: Sequence[Data], masks: Mapping[str, Sequence[Tensor]], task: str) -> tuple[list[Data], Splits]:
-    """Graphs whose nodes are split: a copy for each split, in which the others' nodes are not asked.
+    """Graphs whose nodes are split: one copy per split, in which the nodes of other splits have no target.
 
     Shape: masks, for each split and graph: [nodes]
     """
@@ -129,5 +132,5 @@ def split_nodes(graphs: Sequence[Data], masks: Mapping[str, Sequence[Tensor]], t
 
 
 def _evenly(count: int, chosen: int, rng: np.random.Generator) -> np.ndarray:
-    """So many of `count` places at equal distances: a run of places has its share of them, up or down to a whole."""
+    """Choose `chosen` of `count` places at equal distances, so that every range of places gets its share."""
     return ((np.arange(chosen) + rng.random()) * count / chosen).astype(np.int64)

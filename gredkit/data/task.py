@@ -1,4 +1,4 @@
-"""What a dataset hands to a trial."""
+"""A task: graphs, their splits, and the loss and metric. Every dataset returns one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,19 +9,19 @@ from torch_geometric.data import Data
 from gredkit import ranges
 from gredkit.data.objectives import Objective
 
-Columns = int | tuple[int, ...]  # how many dense columns, or the vocabulary of each categorical one
+Columns = int | tuple[int, ...]  # the number of dense columns, or the vocabulary size of each categorical one
 LEVELS = ("graph", "node")
 SPLITS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
 class GraphSpec:
-    """What the graphs of a task carry: columns of nodes and edges, and how many outputs are wanted for what."""
+    """The features of the graphs of a task, and the outputs that a model must have."""
 
-    nodes: Columns
-    outputs: int
-    edges: Columns | None = None
-    level: str = "graph"  # one answer a graph, or one a node
+    nodes: Columns  # node features
+    outputs: int  # outputs per graph or node: classes, labels or targets
+    edges: Columns | None = None  # edge features, if there are any
+    level: str = "graph"  # one prediction per 'graph' or per 'node'
 
     def __post_init__(self) -> None:
         ranges.one_of("level", self.level, LEVELS)
@@ -35,21 +35,20 @@ class GraphSpec:
 
 @dataclass(frozen=True)
 class Task:
-    """Graphs with `x`, `edge_index`, `y` (and `edge_attr`), which of them train, and what counts as good.
+    """Graphs, their splits, and the loss and metric of the task.
 
-    `splits` lists the graphs of `train`, `validation` and `test`. `notes` says what a reader of the results
-    should know (which folds, what was left out); it is tracked with every run. `reading` says how tables or
-    SMILES become such graphs, for `gredkit.data.own.unlabelled`; it is stored with every trained model.
-    Shape: y of a graph [1, targets] for regression and several labels, [1] for classes; [nodes] for level 'node'
+    Shape: y of a graph [1] for classes, [1, targets] for regression and several labels; with level 'node' the
+    first axis is the nodes
     """
 
     name: str
     spec: GraphSpec
-    graphs: Sequence[Data]
-    splits: Mapping[str, Sequence[int]]
+    graphs: Sequence[Data]  # with `x`, `edge_index`, `y` and, if the spec has edges, `edge_attr`
+    splits: Mapping[str, Sequence[int]]  # the numbers of the graphs in 'train', 'validation' and 'test'
     objective: Objective
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    reading: Mapping[str, Any] = field(default_factory=dict)  # as JSON keeps it
+    notes: Mapping[str, Any] = field(default_factory=dict)  # what a reader of the results should know; tracked
+    # How tables or SMILES become such graphs, in values that JSON can store; kept with every trained model.
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def part(self, split: str) -> list[Data]:
         """The graphs of a split."""

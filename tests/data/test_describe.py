@@ -26,18 +26,18 @@ def test_every_line_of_a_small_dataset():
     ]
     said = lines(graphs, GraphSpec(nodes=1, outputs=2), "classification", K=1, folds="stratified, seed 0")
     assert said["graphs"] == "2 (train 1, validation 1, test 0)"
-    assert said["nodes"] == "8; a graph: mean 4.0, median 4, 3 to 5"
-    assert said["edges, undirected"] == "6; a graph: mean 3.0, median 3, 3 to 3"
+    assert said["nodes"] == "8; per graph: mean 4.0, median 4, 3 to 5"
+    assert said["edges, undirected"] == "6; per graph: mean 3.0, median 3, 3 to 3"
     assert said["degree"] == "mean 1.5, median 2, 0 to 2"
     assert said["diameter"] == "mean 2.0, median 2, 1 to 3"
-    assert said["graphs in several pieces"] == "1"
+    assert said["disconnected graphs"] == "1"
     assert said["node features"] == "1 dense columns"
     assert said["edge features"] == "none"
-    assert said["metric"] == "accuracy, larger is better; one answer a graph"
+    assert said["metric"] == "accuracy, larger is better; one prediction per graph"
     assert said["classes"] == "2: 50.0%, 50.0%"
-    assert said["hop rows (node, hop)"] == "15; a node: 1.9"
+    assert said["hop rows (node, hop)"] == "15; per node: 1.9"
     # Triangle: 3 single nodes and 3 pairs. Path and lone node: 5 single nodes, {0, 2} and {1, 3}.
-    assert said["distinct hop sets"].startswith("13; 1.15 rows share one; 1.4 members")
+    assert said["distinct hop sets"].startswith("13; 1.15 rows per set; 1.4 nodes per set")
     assert said["folds"] == "stratified, seed 0"
 
 

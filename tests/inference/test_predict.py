@@ -141,7 +141,7 @@ def test_graphs_with_a_mistake_can_be_left_out(tmp_path, predict, caplog):
     store(tmp_path / "model", graph_folder(folder), "graph_folder")
     change(folder / "nodes.csv", 2, "g0,a,9")
     said = fails_with_a_sentence(predict("--model", tmp_path / "model", "--data", folder))
-    assert said.endswith("(--on-error skip goes on without it)")
+    assert said.endswith("(use --on-error skip to leave it out)")
     found = table(predict("--model", tmp_path / "model", "--data", folder, "--on-error", "skip"))
     assert found["graph"].tolist() == [f"g{i}" for i in range(1, 10)]
     assert "left out 1 of 10 graphs" in caplog.text

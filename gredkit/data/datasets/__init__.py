@@ -1,1 +1,1 @@
-"""Datasets: functions, each registered under a short name."""
+"""Datasets: functions that return a task, each registered under a short name."""

@@ -13,12 +13,15 @@ BLOCKS, WITHIN, BETWEEN = 6, 0.55, 0.25
 
 @DATASETS.register("cluster_sbm")
 def cluster_sbm(train: int = 500, validation: int = 100, test: int = 100, seed: int = 0) -> Task:
-    """Find the six blocks of a random graph, in each of which one node tells its number.
+    """Assign the nodes of a random graph to its six blocks; one node in each block shows the block's number.
 
-    CLUSTER of Dwivedi et al. (2023), drawn anew with the published parameters, since its seed was not
-    published: two nodes of a block are joined with probability 0.55, others with 0.25; the symbol of a node
-    is 0, but that of one node a block is the number of the block, from 1. The benchmark has 10000 graphs to
-    train and 1000 each to validate and test. Chance is 1 / 6.
+    CLUSTER of Dwivedi et al. (2023), generated again with the published parameters because its seed was not
+    published. Two nodes in the same block are connected with probability 0.55, others with 0.25. One node in
+    each block has the number of the block (from 1) as its symbol; all others have 0. The benchmark has 10000
+    graphs for training and 1000 each for validation and test. Chance is 1 / 6.
+
+    train, validation, test: numbers of graphs
+    seed: determines the graphs
     """
     ranges.seed(seed)
     splits = consecutive_split(train, validation, test)
@@ -28,7 +31,7 @@ def cluster_sbm(train: int = 500, validation: int = 100, test: int = 100, seed: 
         block = random_blocks(rng, BLOCKS)
         adjacent = random_edges(rng, np.where(block[:, None] == block, WITHIN, BETWEEN))
         symbol = np.zeros_like(block)
-        number, first = np.unique(block, return_index=True)  # once shuffled, the first node is any node of its block
+        number, first = np.unique(block, return_index=True)  # shuffling later makes it a random node of its block
         symbol[first] = number + 1
         return shuffled_graph(rng, adjacent, symbol, block)
 
@@ -38,5 +41,5 @@ def cluster_sbm(train: int = 500, validation: int = 100, test: int = 100, seed: 
         graphs=[graph() for _ in range(train + validation + test)],
         splits=splits,
         objective=objective("balanced_classification"),
-        notes={"origin": "generated anew with the published parameters"},
+        notes={"origin": "generated again with the published parameters"},
     )

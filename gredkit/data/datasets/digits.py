@@ -9,22 +9,24 @@ from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
 
-SIDE, INK = 8, 16  # pixels, and the darkest of them
+SIDE, INK = 8, 16  # pixels per side, and the value of the darkest pixel
 
 
 @DATASETS.register("digits")
 def digits(
     neighbours: int = 8, positions: bool = True, train: float = 0.6, validation: float = 0.2, seed: int = 0
 ) -> Task:
-    """Name the handwritten digit; its nodes are the pixels with ink, joined to those that touch them.
+    """Classify handwritten digits; the nodes are the pixels with ink, connected to the neighbouring ones.
 
-    The 1797 real images of 8 x 8 pixels that come with scikit-learn. A node carries its intensity and, as in the
-    superpixel benchmarks, its row and column, all between 0 and 1; without `positions` only the intensity, and
-    the shape has to be read from the hops. A pixel touches 8 `neighbours`, or 4 without the diagonal ones.
+    The 1797 real images of 8 x 8 pixels that come with scikit-learn. A node has its intensity and, as in the
+    superpixel benchmarks, its row and column, all between 0 and 1. Blank pixels are left out, so that the graph
+    follows the strokes: 33 nodes and a diameter of 7 to 11 (with 4 neighbours 8 to 18). With all 64 pixels,
+    every digit would be the same grid. Chance is 1 / 10.
 
-    Blank pixels are left out, so that the graph follows the strokes: 33 nodes and a diameter of 7 to 11 (with 4
-    neighbours 8 to 18), where all 64 pixels would be the same grid for every digit. `train` and `validation` are
-    shares of every digit's images; the rest test. Chance is 1 / 10.
+    neighbours: 8, or 4 to leave out the diagonal ones
+    positions: whether nodes have their row and column; otherwise the shape must be read from the hops
+    train, validation: shares of the images of each digit; the rest is for the test
+    seed: determines the split
     """
     edges = _grid(neighbours)
     check_shares(train, validation)
@@ -56,7 +58,7 @@ def digits(
 
 
 def _grid(neighbours: int) -> np.ndarray:
-    """Neighbouring pixels, both ways. Shape: -> [2, edges]"""
+    """Pairs of neighbouring pixels, in both directions. Shape: -> [2, edges]"""
     if neighbours not in (4, 8):
         raise UserError(f"a pixel has 4 neighbours, or 8 with the diagonal ones, not {ranges.said(neighbours)}")
     row, column = np.divmod(np.arange(SIDE**2), SIDE)

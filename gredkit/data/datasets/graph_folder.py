@@ -27,16 +27,23 @@ def graph_folder(
 ) -> Task:
     """Your own graphs, from a folder with CSV files or one Parquet file.
 
-    graphs.csv: `graph`, targets `y` or `y_*`, and if you like `split`. nodes.csv: `graph`, `node`, features, and
-    for level 'node' the targets. edges.csv: `graph`, `source`, `target`, features. Names may be numbers or words.
-    Features: `cat_*` are categories, whole numbers from 0; `x_*` are numbers; if a file has both, each category
-    becomes a column of 0 and 1; nodes without any carry all the same symbol. Columns of other names are not read.
-    graphs.parquet: one row a graph with the columns of graphs.csv, and `nodes` and `edges`, lists of structs with
-    the fields of the other files.
-    Edges are read as undirected. Without `split`, `seed` draws 80 % of the graphs to train, 10 % to validate and
-    10 % to test, with an equal share of each class. For level 'node', `split` may stand in nodes.csv (empty: the
-    node is not asked); the nodes of a single graph are split in any case.
-    With on_error='skip' graphs that have a mistake are left out, and `notes` says how many and why.
+    graphs.csv: columns `graph`, targets `y` or `y_*`, and optionally `split`.
+    nodes.csv: `graph`, `node`, features, and for level 'node' the targets.
+    edges.csv: `graph`, `source`, `target`, features. Names of graphs and nodes may be numbers or words.
+    Features: `cat_*` are categories (whole numbers from 0), `x_*` are numbers. If a file has both, each category
+    becomes a column of 0 and 1. Without features, all nodes have the same symbol. Other columns are ignored.
+    graphs.parquet instead of the three files: one row per graph with the columns of graphs.csv, and `nodes` and
+    `edges`, which are lists of structs with the fields of the other two files.
+    Edges count as undirected. Without `split`, 80 % of the graphs are drawn for training, 10 % for validation
+    and 10 % for the test, with an equal share of each class. For level 'node', `split` may be a column of
+    nodes.csv (empty: the node has no target); if there is only one graph, its nodes are always split.
+
+    path: the folder
+    task: kind of task: classification, balanced_classification, labels or regression
+    metric: the score; the usual one of the task by default
+    level: 'graph' or 'node': what has a target
+    on_error: 'raise' stops at the first mistake, 'skip' leaves such graphs out and says how many and why
+    seed: determines the split if the files have none
     """
     goal = objective(task, metric)
     ranges.seed(seed)
@@ -92,14 +99,14 @@ def _check(tables: GraphTables, answering: str, targets: list[str], task: str) -
 
 
 def _asked(tables: GraphTables, answering: str) -> np.ndarray:
-    """Which rows have a target: all, but for nodes that are in no split."""
+    """Which rows have a target: all rows, except nodes that are in no split."""
     rows = tables.rows(answering)
     in_some_split = answering == "graphs" or "split" not in rows
     return np.ones(len(rows), bool) if in_some_split else rows["split"].notna().to_numpy()
 
 
 def _split(tables: GraphTables, graphs: list[Data], task: str, level: str, seed: int) -> tuple[list[Data], Splits, str]:
-    """The graphs, or their copies if nodes are split; the splits; and who decided."""
+    """The graphs (or copies of them if nodes are split), the splits, and a note on where the splits come from."""
     if level == "node" and "split" in tables.rows("nodes"):
         name = tables.rows("nodes")["split"].to_numpy(object)
         masks = {split: tables.by_graph(torch.from_numpy(name == split)) for split in SPLITS}
@@ -110,7 +117,7 @@ def _split(tables: GraphTables, graphs: list[Data], task: str, level: str, seed:
 
 
 def _ignored(tables: GraphTables, answering: str, targets: list[str]) -> tuple[str, ...]:
-    """The columns that were not read."""
+    """The columns that were ignored."""
     read = {name: {*IDS[name], *feature_kinds(tables.rows(name))} for name in ("nodes", "edges")}
     read["graphs"] = {"graph", "split"}
     read[answering] |= {*targets, "split"}

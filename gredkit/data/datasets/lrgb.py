@@ -11,7 +11,7 @@ from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.registry import DATASETS
 
-ATOM = (119, 5, 12, 12, 10, 6, 6, 2, 2)  # OGB's vocabularies of an atom's nine columns
+ATOM = (119, 5, 12, 12, 10, 6, 6, 2, 2)  # OGB's vocabulary sizes for the nine columns of an atom
 BOND = (5, 6, 2)
 SPECS = {
     "peptides-func": GraphSpec(nodes=ATOM, edges=BOND, outputs=10),
@@ -19,7 +19,7 @@ SPECS = {
     "pascalvoc-sp": GraphSpec(nodes=14, edges=2, outputs=21, level="node"),
     "coco-sp": GraphSpec(nodes=14, edges=2, outputs=81, level="node"),
 }
-OBJECTIVES = {  # and the metric by which the benchmark ranks
+OBJECTIVES = {  # kind of task, and the benchmark's metric
     "peptides-func": ("labels", "average_precision"),
     "peptides-struct": ("regression", "mae"),
     "pascalvoc-sp": ("balanced_classification", "macro_f1"),
@@ -29,13 +29,13 @@ OBJECTIVES = {  # and the metric by which the benchmark ranks
 
 @DATASETS.register("peptides_func")
 def peptides_func(root: str | None = None) -> Task:
-    """Peptides-func: which of ten functions a peptide has, 10873 / 2331 / 2331 graphs, average precision."""
+    """Peptides-func: predict which of ten functions a peptide has, 10873 / 2331 / 2331 graphs, average precision."""
     return lrgb("peptides-func", root=root)
 
 
 @DATASETS.register("peptides_struct")
 def peptides_struct(root: str | None = None) -> Task:
-    """Peptides-struct: eleven properties of a peptide's shape, 10873 / 2331 / 2331 graphs, mean absolute error."""
+    """Peptides-struct: predict eleven properties of a peptide's shape, 10873 / 2331 / 2331 graphs, MAE."""
     return lrgb("peptides-struct", root=root)
 
 
@@ -43,11 +43,13 @@ def peptides_struct(root: str | None = None) -> Task:
 def lrgb(name: str = "peptides-func", metric: str | None = None, root: str | None = None) -> Task:
     """A dataset of the Long Range Graph Benchmark: peptides-func, peptides-struct, PascalVOC-SP or COCO-SP.
 
-    `metric` is the benchmark's by default.
+    name: the name of the dataset
+    metric: the score; the benchmark's own metric by default
+    root: the data folder; by default the one that --data or $GREDKIT_DATA names
     """
     name = name.lower()
     if name == "pcqm-contact":
-        raise UserError("PCQM-Contact asks for links between nodes, which no model here predicts: choose another name")
+        raise UserError("PCQM-Contact is about links between nodes, which no model here predicts: choose another name")
     if name not in SPECS:
         raise UserError(f"there is no dataset {name!r} in the Long Range Graph Benchmark: choose {', '.join(SPECS)}")
     task, usual = OBJECTIVES[name]

@@ -25,8 +25,8 @@ from gredkit.registry import DATASETS
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
-COMMON = 20  # atoms that a type has at least
-POOLED = 0  # the number of all other types
+COMMON = 20  # a type with fewer atoms than this has no number of its own
+POOLED = 0  # the number of all rare types
 BONDS = 4  # single, double and triple are 1..3, as in ZINC
 LEFT_OUT = ("unreadable", "repeated")
 Structure = tuple[list[str], np.ndarray, np.ndarray]
@@ -34,13 +34,16 @@ Structure = tuple[list[str], np.ndarray, np.ndarray]
 
 @DATASETS.register("molecules")
 def molecules(lines: int | None = None, train: float = 0.8, validation: float = 0.1, seed: int = 0) -> Task:
-    """Predict the penalised logP of the real molecules that come with RDKit, the first 5000 of the NCI's.
+    """Predict the penalised logP of real molecules: the first 5000 of the NCI collection, which come with RDKit.
 
-    The target is that of ZINC: logP - synthetic accessibility - what the largest ring has beyond six atoms,
-    each with mean 0 and standard deviation 1 over all molecules. An atom's type is its element and charge, as
-    in "N+1"; types of fewer than 20 atoms share the number 0. Bonds are single, double or triple (kekulised).
-    Lines that RDKit does not read and molecules that the file has already shown are left out. `lines` limits how
-    many of the file are read.
+    The target is the one of ZINC: logP - synthetic accessibility - (atoms of the largest ring beyond six), each
+    term with mean 0 and standard deviation 1 over all molecules. An atom's type is its element and charge, as
+    in "N+1"; types with fewer than 20 atoms share the number 0. Bonds are single, double or triple (kekulised).
+    Lines that RDKit cannot read and repeated molecules are left out.
+
+    lines: read only so many lines of the file; None reads all
+    train, validation: shares of the molecules; the rest is for the test
+    seed: determines the split
     """
     if lines is not None:
         ranges.whole("lines", lines)
@@ -48,7 +51,7 @@ def molecules(lines: int | None = None, train: float = 0.8, validation: float = 
     ranges.seed(seed)
     found = _described(_file()[:lines])
     if not found:
-        raise UserError(f"there is no molecule in the first {lines} lines: set a larger number, or None for all")
+        raise UserError(f"there is no molecule in the first {lines} lines: choose a larger number, or None for all")
     made = [(one["kinds"].astype(str).tolist(), one["ends"].T, one["bonds"]) for one in found]
     target = standardised(np.concatenate([one["properties"] for one in found])) @ [1, -1, -1]
     count = Counter(kind for kinds, _, _ in made for kind in kinds)
@@ -68,7 +71,7 @@ def molecules(lines: int | None = None, train: float = 0.8, validation: float = 
 
 
 def _described(lines: list[str]) -> StoredArrays:
-    """Structures and properties of the molecules of a SMILES file; RDKit takes seconds, so they are kept."""
+    """Structures and properties of the molecules of a SMILES file; cached, because RDKit takes seconds."""
     from rdkit import __version__, rdBase
 
     def describe() -> Iterator[Mapping[str, np.ndarray]]:
@@ -79,7 +82,7 @@ def _described(lines: list[str]) -> StoredArrays:
                 kinds, ends, bonds = _structure(molecule)
                 yield {"kinds": np.array(kinds, "S8"), "ends": ends.T, "bonds": bonds, "properties": row[None],
                        "left_out": np.array(counts, np.int64)}  # fmt: skip
-                counts = []  # the first one has told
+                counts = []  # only the first molecule stores the counts
 
     text = "\n".join([__version__, Path(__file__).read_text(), *lines])
     name = xxhash.xxh3_64_hexdigest(text.encode())
@@ -87,7 +90,7 @@ def _described(lines: list[str]) -> StoredArrays:
 
 
 def typed_graph(molecule: Mol, types: Sequence[str]) -> Data:
-    """A molecule whose atoms have the numbers of their types, from 1; a type that is not there has number 0."""
+    """A molecule whose atoms are numbered by type, from 1; a type that is not in `types` has number 0."""
     return _graph(_structure(molecule), types)
 
 
@@ -102,7 +105,7 @@ def _graph(structure: Structure, types: Sequence[str]) -> Data:
 
 
 def read_molecules(lines: list[str]) -> tuple[list[Mol], dict[str, int]]:
-    """The molecules of a SMILES file, and how many of its lines were left out for what reason."""
+    """The molecules of a SMILES file, and for each reason how many lines were left out."""
     from rdkit import Chem
 
     read: dict[str, Mol] = {}
@@ -119,7 +122,7 @@ def read_molecules(lines: list[str]) -> tuple[list[Mol], dict[str, int]]:
 
 
 def properties(read: list[Mol]) -> np.ndarray:
-    """logP, synthetic accessibility, atoms of the largest ring beyond six. Shape: -> [molecules, 3]"""
+    """logP, synthetic accessibility, and atoms of the largest ring beyond six. Shape: -> [molecules, 3]"""
     from rdkit.Chem.Crippen import MolLogP  # type: ignore[attr-defined]
 
     accessibility = _sascorer().calculateScore
@@ -129,7 +132,7 @@ def properties(read: list[Mol]) -> np.ndarray:
 
 
 def standardised(columns: np.ndarray) -> np.ndarray:
-    """Each column with mean 0 and standard deviation 1; a constant one becomes 0."""
+    """Each column with mean 0 and standard deviation 1; a constant column becomes 0."""
     deviation = columns.std(0)
     return (columns - columns.mean(0)) / np.where(deviation > 0, deviation, 1)
 
@@ -139,7 +142,7 @@ def _structure(molecule: Mol) -> Structure:
     from rdkit import Chem
 
     orders = {Chem.BondType.DOUBLE: 2, Chem.BondType.TRIPLE: 3}
-    molecule = Chem.Mol(molecule)  # a copy, since kekulising changes it
+    molecule = Chem.Mol(molecule)  # a copy, because kekulising changes it
     Chem.Kekulize(molecule, clearAromaticFlags=True)
     charges = ((atom.GetSymbol(), atom.GetFormalCharge()) for atom in molecule.GetAtoms())
     bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx(), orders.get(b.GetBondType(), 1)) for b in molecule.GetBonds()]
@@ -168,5 +171,5 @@ def _sascorer() -> ModuleType:
 def _shipped(*parts: str) -> Path:
     path = Path(*parts)
     if not path.exists():
-        raise UserError(f"this RDKit comes without {path.name}: install the wheel, with 'pip install rdkit'")
+        raise UserError(f"this installation of RDKit lacks {path.name}: install the wheel with 'pip install rdkit'")
     return path

@@ -14,14 +14,18 @@ SYMBOLS = 3
 
 @DATASETS.register("pattern_sbm")
 def pattern_sbm(train: int = 500, validation: int = 100, test: int = 100, patterns: int = 100, seed: int = 0) -> Task:
-    """Find the nodes of a pattern that is hidden in a random graph of five blocks.
+    """Find the nodes of a pattern that is hidden in a random graph with five blocks.
 
-    PATTERN of Dwivedi et al. (2023), drawn anew with the published parameters, since its seed was not
-    published: two nodes of a block are joined with probability 0.5, others with 0.35; nodes carry one of
-    three symbols. A pattern has 5..34 nodes, joined with probability 0.5, and symbols of its own; every
-    graph receives one of the `patterns`, in turn, as it is, and each of its nodes is joined to each other
-    node with probability 0.5. The same patterns train, validate and test, as in the benchmark, which has
-    10000 graphs to train and 2000 each to validate and test. Chance is 1 / 2.
+    PATTERN of Dwivedi et al. (2023), generated again with the published parameters because its seed was not
+    published. Two nodes in the same block are connected with probability 0.5, others with 0.35; each node has
+    one of three symbols. A pattern has 5..34 nodes with their own symbols, connected with probability 0.5.
+    Each graph contains one of the patterns, in turn and unchanged; each node of the pattern is connected to
+    each other node with probability 0.5. The same patterns occur in training, validation and test, as in the
+    benchmark, which has 10000 graphs for training and 2000 each for validation and test. Chance is 1 / 2.
+
+    train, validation, test: numbers of graphs
+    patterns: number of different patterns
+    seed: determines the graphs
     """
     ranges.whole("patterns", patterns)
     ranges.seed(seed)
@@ -50,5 +54,5 @@ def pattern_sbm(train: int = 500, validation: int = 100, test: int = 100, patter
         graphs=[graph(*hidden[i % patterns]) for size in (train, validation, test) for i in range(size)],
         splits=splits,
         objective=objective("balanced_classification"),
-        notes={"origin": "generated anew with the published parameters"},
+        notes={"origin": "generated again with the published parameters"},
     )

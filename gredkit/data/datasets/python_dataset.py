@@ -28,14 +28,20 @@ def python_dataset(
     level: str = "graph",
     seed: int = 0,
 ) -> Task:
-    """Any PyG dataset, or what a function of yours returns, by its dotted path.
+    """Any PyG dataset, or the graphs that your own function returns, named by its dotted path.
 
-    `target` is 'package.module:name' or 'package.module.name', called with `arguments`; modules in the folder
-    you work in are found. It may give a `Task`, which is used as it is; a PyG dataset or any list of `Data`; a
+    The function or class may return a `Task`, which is used unchanged; a PyG dataset or any list of `Data`; a
     pair of such a list and {'train': numbers, 'validation': …, 'test': …}; or {'train': graphs, …}. Integers in
     `x` and `edge_attr` are categories, floats are numbers. For level 'node', nodes are split by `train_mask`,
-    `val_mask` and `test_mask` if the graphs have them. Otherwise `seed` draws 80, 10 and 10 % of the graphs, with
+    `val_mask` and `test_mask` if the graphs have them. Otherwise 80, 10 and 10 % of the graphs are drawn, with
     an equal share of each class.
+
+    target: 'package.module:name' or 'package.module.name'; modules in the working folder are found
+    arguments: passed to the function or class
+    task: kind of task: classification, balanced_classification, labels or regression
+    metric: the score; the usual one of the task by default
+    level: 'graph' or 'node': what has a target
+    seed: determines the split if none is given
     """
     goal = objective(task, metric)
     ranges.seed(seed)
@@ -56,13 +62,13 @@ def python_dataset(
 
 
 def graphs_of(target: str) -> list[Data]:
-    """The graphs that a function or class gives, whatever else it says of them."""
+    """Only the graphs that a function or class returns."""
     given = _called(_found(target), target, {})
     return list(given.graphs) if isinstance(given, Task) else _graphs_and_splits(given, target)[0]
 
 
 def _found(target: str) -> Callable[..., Any]:
-    """What a dotted path names."""
+    """The function or class with this dotted path."""
     module_name, _, name = target.partition(":") if ":" in target else target.rpartition(".")
     if not module_name or not name:
         raise UserError(f"target is {target!r}: set datasets.python_dataset.target to 'package.module:function'")
@@ -87,7 +93,7 @@ def _called(function: Callable[..., Any], target: str, arguments: dict[str, Any]
 
 
 def _graphs_and_splits(given: Any, target: str) -> tuple[list[Data], Splits | None]:
-    """The graphs of whatever was given, and their splits if it says them."""
+    """The graphs of any accepted return value, and the splits if it has them."""
     if isinstance(given, Mapping):
         graphs: list[Data] = []
         numbers: dict[str, range] = {}
@@ -107,7 +113,7 @@ def _listed(given: Any, target: str) -> list[Data]:
         return [given]
     graphs = list(given) if isinstance(given, Iterable) else []
     if not graphs:
-        raise UserError(f"{target} gives no graphs but {type(given).__name__}: return a list of Data, or a Task")
+        raise UserError(f"{target} gives {type(given).__name__} and no graphs: return a list of Data, or a Task")
     return graphs
 
 
@@ -117,5 +123,5 @@ def _masks(graphs: list[Data], target: str) -> dict[str, list[Tensor]]:
         for key in MASKS.values():
             mask = graph.get(key)
             if not isinstance(mask, Tensor) or mask.shape != (graph.num_nodes,):
-                raise UserError(f"{key} of graph {i} of {target} is not one yes or no a node: give it that shape")
+                raise UserError(f"{key} of graph {i} of {target} does not have one value per node: give it that shape")
     return {split: [graph[key].bool() for graph in graphs] for split, key in MASKS.items()}

@@ -11,10 +11,15 @@ from gredkit.registry import DATASETS
 
 @DATASETS.register("ring_transfer")
 def ring_transfer(distance: int = 5, symbols: int = 5, graphs: int = 1000, seed: int = 0) -> Task:
-    """Every node of a ring carries a symbol; the marked node must name the one on the far side.
+    """Every node of a ring has a symbol; the marked node must predict the symbol on the opposite side.
 
     The ring has 2 * distance nodes, so the answer is `distance` hops away, at the end of the sequence of
-    hops. 60 % of the graphs train, 20 % validate, 20 % test. Chance is 1 / symbols.
+    hops. 60 % of the graphs are for training, 20 % for validation, 20 % for the test. Chance is 1 / symbols.
+
+    distance: hops between the marked node and the answer
+    symbols: number of different symbols
+    graphs: number of graphs
+    seed: determines the graphs
     """
     ranges.whole("distance", distance, 1, FARTHEST)
     ranges.whole("symbols", symbols, 2)

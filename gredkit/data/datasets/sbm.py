@@ -11,13 +11,13 @@ from gredkit.registry import DATASETS
 
 @DATASETS.register("pattern")
 def pattern(root: str | None = None) -> Task:
-    """PATTERN: find the nodes of a pattern hidden in a random graph of five blocks, 10000 / 2000 / 2000 graphs."""
+    """PATTERN: find the nodes of a pattern hidden in a random graph with five blocks, 10000 / 2000 / 2000 graphs."""
     return _block_model("PATTERN", 3, 2, root)
 
 
 @DATASETS.register("cluster")
 def cluster(root: str | None = None) -> Task:
-    """CLUSTER: find the six blocks of a random graph, one node of each being named, 10000 / 1000 / 1000 graphs."""
+    """CLUSTER: find the six blocks of a random graph from one labelled node each, 10000 / 1000 / 1000 graphs."""
     return _block_model("CLUSTER", 7, 6, root)
 
 
@@ -27,5 +27,5 @@ def _block_model(name: str, symbols: int, classes: int, root: str | None) -> Tas
 
 
 def _columns(data: Data) -> Mapping[str, Tensor]:
-    """The files give a symbol as a one-hot row; its number suits every encoder of categories."""
+    """Turn the one-hot symbols of the files into numbers, which every encoder of categories accepts."""
     return {"x": data.x.argmax(1, keepdim=True), "y": data.y.view(-1).long()}

@@ -23,12 +23,19 @@ def smiles_csv(
     on_error: str = "raise",
     seed: int = 0,
 ) -> Task:
-    """Your own molecules, from a CSV file with a column of SMILES and one or more of targets.
+    """Your own molecules, from a CSV file with a column of SMILES and one or more target columns.
 
-    Atoms and bonds carry the nine and three columns of the Open Graph Benchmark; hydrogens are counted, not
-    drawn. A column `split` says train, validation or test; without it `seed` draws 80, 10 and 10 %, with an equal
-    share of each class. With on_error='skip' rows that have a mistake are left out, and `notes` says how many
-    and why.
+    Atoms and bonds have the nine and three columns of the Open Graph Benchmark; hydrogens are counted at their
+    atoms and are not nodes. A column `split` says train, validation or test; without it 80, 10 and 10 % are
+    drawn, with an equal share of each class.
+
+    path: the CSV file
+    smiles: name of the column of SMILES
+    targets: names of the target columns
+    task: kind of task: regression, classification, balanced_classification or labels
+    metric: the score; the usual one of the task by default
+    on_error: 'raise' stops at the first mistake, 'skip' leaves such rows out and says how many and why
+    seed: determines the split if the file has none
     """
     goal = objective(task, metric)
     ranges.seed(seed)
@@ -38,7 +45,7 @@ def smiles_csv(
     table = read_csv(Path(path).expanduser())
     columns = [targets] if isinstance(targets, str) else list(targets)
     if not columns:
-        raise UserError("targets names no column: give at least one")
+        raise UserError("targets is empty: name at least one column")
     table.require([smiles, *columns])
     one_class_column(columns, task, table.file)
 

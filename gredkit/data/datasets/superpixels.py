@@ -9,23 +9,23 @@ from gredkit.data.objectives import objective
 from gredkit.data.task import GraphSpec, Task
 from gredkit.registry import DATASETS
 
-POSITION = 2  # columns of a superpixel's place, after those of its colour
+POSITION = 2  # columns of a superpixel's position, after those of its colour
 
 
 @DATASETS.register("mnist")
 def mnist(root: str | None = None) -> Task:
-    """MNIST superpixels: name the digit from the grey and the place of each patch, 55000 / 5000 / 10000 graphs."""
+    """MNIST superpixels: classify digits from grey value and position of each patch, 55000 / 5000 / 10000 graphs."""
     return _superpixels("MNIST", 1, root)
 
 
 @DATASETS.register("cifar10")
 def cifar10(root: str | None = None) -> Task:
-    """CIFAR10 superpixels: name the object from the colour and the place of each patch, 45000 / 5000 / 10000 graphs."""
+    """CIFAR10 superpixels: classify objects from colour and position of each patch, 45000 / 5000 / 10000 graphs."""
     return _superpixels("CIFAR10", 3, root)
 
 
 def _superpixels(name: str, colours: int, root: str | None) -> Task:
-    # The files join a patch to its nearest ones in one direction only; the hop index reads edges both ways.
+    # The files connect a patch to its nearest ones in one direction only; the hop index ignores directions.
     spec = GraphSpec(nodes=colours + POSITION, edges=1, outputs=10)
     return split_task(name.lower(), gnn_benchmark(name), root, spec, objective("classification"), _columns)
 
@@ -35,5 +35,5 @@ def _columns(data: Data) -> Mapping[str, Tensor]:
         "x": torch.cat([data.x, data.pos], 1),
         "edge_attr": data.edge_attr.view(-1, 1),
         "y": data.y.view(-1),
-        "pos": data.pos,  # for drawings; models read it in x
+        "pos": data.pos,  # for drawings; models find it in x
     }

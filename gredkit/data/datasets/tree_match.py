@@ -16,17 +16,22 @@ DEEPEST = 10  # 1024 leaves; the paper stops at 8
 
 @DATASETS.register("tree_match")
 def tree_match(depth: int = 3, graphs: int = 4000, train: float = 0.6, validation: float = 0.2, seed: int = 0) -> Task:
-    """Every leaf of a binary tree carries a count and a class; the root must name the class that has its count.
+    """Every leaf of a binary tree has a count and a class; the root must predict the class of the leaf with its count.
 
-    Tree-NeighborsMatch of Alon & Yahav (2021): the leaves, `depth` hops from the root, have the counts
-    1, 2, … from left to right (the numbers of neighbours in the paper's figure) and the classes in random
-    order, each once; the root has a count and no class, the nodes between have neither, which is 0. Edges
-    point both ways here, to the root only in the paper. No two graphs are equal; of depth 2 there are no more than
-    96, so that many are drawn at most. Chance is 1 / 2^depth.
+    Tree-NeighborsMatch of Alon & Yahav (2021). The leaves, `depth` hops from the root, have the counts 1, 2, …
+    from left to right (the numbers of neighbours in the paper's figure) and the classes in random order, each
+    once. The root has a count and no class, the nodes between have neither; 0 stands for none. Edges go in both
+    directions here, in the paper only towards the root. No two graphs are equal; with depth 2 only 96 different
+    graphs exist, so at most 96 are drawn. Chance is 1 / 2^depth.
 
-    The paper reports the accuracy on the training set, for depth 2..8, since a bottleneck shows in what cannot
-    even be fitted: all models reach 100 % up to depth 3, GGNN and GAT at 4 too, GCN 70 % there, and from 5 on
-    none does.
+    The paper reports the accuracy on the training set for depth 2..8, because a bottleneck shows in what a model
+    cannot even fit: all models reach 100 % up to depth 3; at depth 4 GGNN and GAT still do and GCN reaches 70 %;
+    from depth 5 on none does.
+
+    depth: depth of the tree, 1 to 10
+    graphs: number of graphs
+    train, validation: shares of the graphs; the rest is for the test
+    seed: determines the graphs
     """
     ranges.whole("depth", depth, 1, DEEPEST)
     ranges.whole("graphs", graphs)
@@ -53,7 +58,7 @@ def _tree(depth: int) -> Tensor:
 
 
 def _draws(leaves: int, graphs: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Which leaf is asked for, and the classes of all leaves; no two draws are equal."""
+    """For each graph the leaf that is asked for, then the classes of all leaves; no two draws are equal."""
     drawn: dict[tuple[int, ...], None] = {}  # keeps the order
     while len(drawn) < graphs:
         draw = (int(rng.integers(leaves)), *rng.permutation(leaves).tolist())

@@ -19,31 +19,35 @@ from gredkit.registry import DATASETS
 
 @DATASETS.register("nci1")
 def nci1(fold: int = 0, root: str | None = None) -> Task:
-    """NCI1: whether a molecule acts against lung cancer, 4110 graphs, ten folds."""
+    """NCI1: predict whether a molecule acts against lung cancer, 4110 graphs, ten folds."""
     return tu("NCI1", fold, root)
 
 
 @DATASETS.register("proteins")
 def proteins(fold: int = 0, root: str | None = None) -> Task:
-    """PROTEINS: whether a protein is an enzyme, 1113 graphs, ten folds."""
+    """PROTEINS: predict whether a protein is an enzyme, 1113 graphs, ten folds."""
     return tu("PROTEINS", fold, root)
 
 
 @DATASETS.register("tu")
 def tu(name: str = "MUTAG", fold: int = 0, root: str | None = None) -> Task:
-    """A classification dataset of the TUDataset collection, by the name it has there, one of ten folds.
+    """Any classification dataset of the TUDataset collection, one of ten folds.
 
-    The folds are those of `splits.json` in the dataset's folder, or else dealt out in proportion to the
-    classes. Nodes carry their label as a category; without labels, their attributes; with neither, one
-    category that is the same everywhere, since the degree is there to be had as a positional encoding.
-    Edges carry their label, or attributes, or nothing.
+    The folds come from `splits.json` in the dataset's folder; without that file they are drawn with equal class
+    proportions. Nodes have their label as a category; without labels, their attributes; with neither, the same
+    category everywhere (the degree is available as a positional encoding). Edges have their label, or their
+    attributes, or nothing.
+
+    name: the name in the TUDataset collection
+    fold: which fold, from 0
+    root: the data folder; by default the one that --data or $GREDKIT_DATA names
     """
     ranges.whole("fold", fold, 0)
     benchmark = _benchmark(name)
     (dataset,) = open_benchmark(benchmark, root)
     labels = dataset._data.y
     if labels is None or labels.dim() != 1 or labels.is_floating_point():
-        raise UserError(f"{name} does not give a class for each graph: choose a dataset of classification")
+        raise UserError(f"{name} does not have a class for each graph: choose a classification dataset")
     columns, nodes, edges = _columns(dataset)
     graphs = CollatedGraphs([dataset], lambda data: columns)
     given = benchmark.folder(data_root(root)) / "splits.json"
@@ -74,7 +78,7 @@ def _benchmark(name: str) -> Benchmark:
 
 
 def _columns(dataset: TUDataset) -> tuple[Mapping[str, Tensor], Columns, Columns | None]:
-    """The long tensors of all graphs, with what the nodes and edges carry."""
+    """The long tensors of all graphs, and the feature columns of nodes and edges."""
     data: Data = dataset._data
     x, nodes = _labels_or_attributes(data.x, dataset.num_node_attributes)
     edge_attr, edges = _labels_or_attributes(data.edge_attr, dataset.num_edge_attributes)
@@ -85,7 +89,7 @@ def _columns(dataset: TUDataset) -> tuple[Mapping[str, Tensor], Columns, Columns
 
 
 def _labels_or_attributes(values: Tensor | None, attributes: int) -> tuple[Tensor | None, Columns | None]:
-    """PyG puts attributes first, then one-hot labels; several labels at once make a row with several ones."""
+    """The labels, or else the attributes. PyG puts attributes first, then one-hot labels (possibly several)."""
     if values is None:
         return None, None
     labels = values[:, attributes:]

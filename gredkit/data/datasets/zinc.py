@@ -9,7 +9,7 @@ from gredkit.data.objectives import objective
 from gredkit.data.task import GraphSpec, Task
 from gredkit.registry import DATASETS
 
-ATOMS, BONDS = 28, 4  # vocabularies
+ATOMS, BONDS = 28, 4  # vocabulary sizes
 
 BENCHMARK = Benchmark(
     "ZINC",
@@ -21,7 +21,7 @@ BENCHMARK = Benchmark(
 
 @DATASETS.register("zinc")
 def zinc(root: str | None = None) -> Task:
-    """ZINC-12K: predict the penalised solubility of a molecule, 10000 / 1000 / 1000 graphs, mean absolute error."""
+    """ZINC-12K: predict the penalised logP of a molecule, 10000 / 1000 / 1000 graphs, mean absolute error."""
     spec = GraphSpec(nodes=(ATOMS,), edges=(BONDS,), outputs=1)
     return split_task("zinc", BENCHMARK, root, spec, objective("regression"), _columns)
 

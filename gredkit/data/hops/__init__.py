@@ -1,1 +1,1 @@
-"""The hop index: searched, kept in the cache, and read back."""
+"""The hop index: built by graph search, stored in a cache, and read back."""

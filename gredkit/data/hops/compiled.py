@@ -1,4 +1,4 @@
-"""numba, with what it compiles in the folder for compiled code: it loads pickles, which can run anything."""
+"""numba with its cache in the private folder for compiled code: the cache holds pickles, which can run any code."""
 
 import logging
 from collections.abc import Callable
@@ -15,12 +15,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """The function as machine code that lets other threads run; compiled in every process if it cannot be kept."""
+    """The function as machine code that releases the GIL; each process compiles it again if it cannot be cached."""
     before = numba.config.CACHE_DIR
     try:
-        numba.config.CACHE_DIR = str(private_folder("numba"))  # read by `njit`, and by nothing else meanwhile
+        numba.config.CACHE_DIR = str(private_folder("numba"))  # only `njit` reads it
         return njit(cache=True, nogil=True)(function)
-    except (OSError, RuntimeError) as error:  # numba raises the latter where nothing can be written
+    except (OSError, RuntimeError) as error:  # numba raises a RuntimeError if it cannot write
         log.info("%s is compiled again by every process: %s", function.__name__, cause(error))
         return njit(nogil=True)(function)
     finally:

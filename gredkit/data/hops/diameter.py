@@ -1,4 +1,4 @@
-"""How far apart two nodes of a dataset's graphs can be: what K is measured by."""
+"""The diameter of graphs, to which K is compared."""
 
 from collections.abc import Sequence
 
@@ -7,17 +7,17 @@ from torch_geometric.data import Data
 
 from gredkit.data.hops.index import hop_arrays
 
-SAMPLE = 256  # graphs, evenly over the dataset
-LARGEST = 1000  # nodes of a graph beyond which searching from every node takes too long
+SAMPLE = 256  # graphs, evenly spread over the dataset
+LARGEST = 1000  # nodes; in larger graphs a search from every node takes too long
 
 
 def diameter(graph: Data) -> int:
-    """The largest distance between two nodes that reach each other; of a graph in pieces the largest of theirs."""
+    """The largest distance between two nodes that are connected by a path."""
     return max(int(hop_arrays(graph, None).seq_length.max(initial=1)) - 1, 0)
 
 
 def diameters(graphs: Sequence[Data]) -> tuple[float, float] | None:
-    """Median and largest diameter of a sample of graphs; nothing if one of them is too large to search."""
+    """Median and largest diameter of a sample of graphs; None if one of them is too large to search."""
     places = np.unique(np.linspace(0, len(graphs) - 1, min(SAMPLE, len(graphs))).round().astype(int))
     sample = [graphs[int(place)] for place in places]
     if not sample or any((graph.num_nodes or 0) > LARGEST for graph in sample):

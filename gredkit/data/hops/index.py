@@ -1,4 +1,4 @@
-"""The hop index of a graph: which nodes stand at distance 0, 1, …, K of each node."""
+"""The hop index of a graph: which nodes are at distance 0, 1, …, K from each node."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,20 +17,20 @@ from gredkit import ranges
 from gredkit.errors import UserError
 
 T = TypeVar("T")
-FARTHEST = 10_000  # hops: beyond it only None, the diameter, makes sense
-DATASET = "dataset"  # in place of K: the largest distance in the training graphs
-CHUNK = 64  # graphs that a thread takes at a time
-NODE_KEYS = {"x", "feat", "pos", "batch", "n_id", "tf", "adj", "adj_t"}  # from these PyG knows the number of nodes
+FARTHEST = 10_000  # the largest K; beyond it only None (the diameter) makes sense
+DATASET = "dataset"  # as a value of K: the largest distance in the training graphs
+CHUNK = 64  # graphs that a thread processes at a time
+NODE_KEYS = {"x", "feat", "pos", "batch", "n_id", "tf", "adj", "adj_t"}  # from these PyG infers the number of nodes
 
 
 class HopData(Data):
-    """A PyG `Data` with its hop index; PyG's own collation makes a batch of them.
+    """A PyG `Data` with its hop index; PyG's own collation combines them into a batch.
 
     hop_set_size [S], hop_set_member [M]: the distinct hop sets, one after another; set v is {v}.
-    hop_seq_length [N], hop_seq_set [R]: for each node, nearest hop first, which set stands at hop k.
-    hop_K [1]: the last hop counted, K itself or the diameter; hops beyond a node's reach are empty.
-    hop_profile: numpy array [K + 1], how many nodes have a non-empty hop k. It stays on the host when a
-    batch moves to a device, so that shapes are known there without waiting for the device.
+    hop_seq_length [N], hop_seq_set [R]: for each node, nearest hop first, the set at hop k.
+    hop_K [1]: the last hop counted, K itself or the diameter; hops beyond a node's farthest node are empty.
+    hop_profile: numpy array [K + 1], the number of nodes whose hop k is not empty. It stays in main memory
+    when a batch moves to a device, so that shapes are known without waiting for the device.
     """
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -42,7 +42,7 @@ class HopData(Data):
 
 
 class HopArrays(NamedTuple):
-    """The hop index of one graph as numpy arrays; `HopData` says what they hold."""
+    """The hop index of one graph as numpy arrays; `HopData` describes their content."""
 
     set_size: np.ndarray
     set_member: np.ndarray
@@ -51,8 +51,8 @@ class HopArrays(NamedTuple):
 
 
 def hop_arrays(data: Data, K: int | None) -> HopArrays:
-    """Search the graph. Edges are read as undirected; self-loops and repeated edges change nothing."""
-    from gredkit.data.hops.search import hop_sets  # numba is loaded by those who build an index
+    """Search the graph. Edges count as undirected; self-loops and repeated edges have no effect."""
+    from gredkit.data.hops.search import hop_sets  # numba is slow to import, and needed only here
 
     num_nodes = _num_nodes(data)
     source, target = _edges(data, num_nodes)
@@ -60,18 +60,18 @@ def hop_arrays(data: Data, K: int | None) -> HopArrays:
 
 
 def cut_arrays(arrays: HopArrays, K: int) -> HopArrays:
-    """The index of a smaller K, the same as if it had been searched for."""
+    """The index for a smaller K, identical to the result of a search up to that K."""
     from gredkit.data.hops.search import cut_hop_sets
 
     return HopArrays(*cut_hop_sets(*arrays, K))
 
 
 def attach_hops(data: Data, arrays: HopArrays, K: int | None) -> HopData:
-    """A copy of `data` (its tensors are shared) that carries the index; `K` as it was searched with."""
+    """A copy of `data` (tensors are shared) with the index; `K` is the one used in the search."""
     last = K if K is not None else max(int(arrays.seq_length.max(initial=1)) - 1, 0)
     ending = np.bincount(arrays.seq_length, minlength=last + 2)[1:]
     hops = HopData()
-    # Straight into PyG's mapping: setting attributes one by one takes longer than searching a small graph.
+    # Write directly into PyG's mapping: setting attributes one by one takes longer than searching a small graph.
     hops._store._mapping.update(
         data.to_dict(),
         hop_set_size=torch.from_numpy(arrays.set_size),
@@ -85,11 +85,11 @@ def attach_hops(data: Data, arrays: HopArrays, K: int | None) -> HopData:
 
 
 def add_hops(data: Data, K: int | None) -> HopData:
-    """A copy of `data` (its tensors are shared) that carries the hop index.
+    """A copy of `data` (tensors are shared) with the hop index.
 
-    Edges are read as undirected; self-loops and repeated edges change nothing; an unreachable node is in
-    no hop. `K=None` counts hops up to the diameter, the largest distance between two nodes of the same
-    component.
+    Edges count as undirected; self-loops and repeated edges have no effect; an unreachable node is in no hop.
+
+    K: the last hop; None means the diameter, the largest distance between two connected nodes
     """
     check_K(K)
     return attach_hops(data, hop_arrays(data, K), K)
@@ -98,7 +98,7 @@ def add_hops(data: Data, K: int | None) -> HopData:
 def add_hops_to_all(
     graphs: Iterable[Data], K: int | None, workers: int | None = None, progress: bool = True
 ) -> list[HopData]:
-    """`add_hops` for many graphs, on all cores (`workers` of them), with a progress bar."""
+    """`add_hops` for many graphs in parallel (`workers` threads, by default one per core), with a progress bar."""
     graphs = graphs if isinstance(graphs, Sequence) else list(graphs)
     return list(in_parallel(lambda graph: add_hops(graph, K), graphs, "hop index", workers, progress))
 
@@ -106,7 +106,7 @@ def add_hops_to_all(
 def in_parallel(
     work: Callable[[Data], T], graphs: Sequence[Data], title: str, workers: int | None = None, progress: bool = True
 ) -> Iterator[T]:
-    """`work` on every graph, in order, in threads; no more than a few chunks ahead of the reader."""
+    """Apply `work` to every graph in threads; results come in order, computed at most a few chunks ahead."""
     workers = min(workers or torch.get_num_threads(), max(len(graphs), 1))
     chunks = (range(i, min(i + CHUNK, len(graphs))) for i in range(0, len(graphs), CHUNK))
 
@@ -133,7 +133,7 @@ def check_K(K: int | None) -> None:
 
 
 def _num_nodes(data: Data) -> int:
-    # From edges alone PyG would guess, with a warning, and miss the isolated nodes at the end.
+    # From edges alone PyG would guess (with a warning) and miss isolated nodes at the end.
     told = any(key in NODE_KEYS or "node" in key for key in data.to_dict())
     if not told or data.num_nodes is None:
         raise UserError("the graph does not say how many nodes it has: give it x or num_nodes")
@@ -155,14 +155,14 @@ def _edges(data: Data, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_edges(edge_index: Any) -> None:
-    """Whether it is two rows of whole numbers: where edges begin, and where they end."""
+    """Raise unless `edge_index` is a tensor with two rows of whole numbers: start and end of each edge."""
     if not isinstance(edge_index, Tensor):
-        raise UserError(f"edge_index is {type(edge_index).__name__}: give a tensor of two rows of node numbers")
+        raise UserError(f"edge_index is {type(edge_index).__name__}: give a tensor with two rows of node numbers")
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
         shape = " x ".join(map(str, edge_index.shape))
-        raise UserError(f"edge_index is {shape}: give two rows, where edges begin and where they end")
+        raise UserError(f"edge_index is {shape}: give two rows, the start and the end of each edge")
     if edge_index.is_floating_point() or edge_index.is_complex() or edge_index.dtype == torch.bool:
-        raise UserError(f"edge_index holds {edge_index.dtype}: nodes have whole numbers, as torch.long")
+        raise UserError(f"edge_index holds {edge_index.dtype}: give whole numbers, as torch.long")
 
 
 def _weights(num_nodes: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Hop sets of one graph: breadth-first search from every node, equal sets stored once.
 
-Plain loops, compiled by numba; the compiled code lets other threads run.
+Plain loops, compiled by numba; the compiled code releases the GIL, so threads run in parallel.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ INT = np.int32
 
 @compiled
 def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-def]
-    """Distinct hop sets of a graph and, for each node, which of them stands at hop 0, 1, ….
+    """The distinct hop sets of a graph and, for each node, the sets at hop 0, 1, ….
 
-    `K` < 0 means no limit. `weights` [num_nodes] are the hash weights of the nodes; any values give the
-    same result, random ones give it fast: two sets are equal if they have the same members, a hash only
-    tells where to look.
+    K: the last hop; below 0 there is no limit
+    weights [num_nodes]: hash weights of the nodes. Any values give the same result (sets are compared by
+        their members), random values give it fast.
 
     Returns set_size [S], set_member [M] (ascending in a set), seq_length [N], seq_set [R] (nearest hop
     first). Set v is {v}.
@@ -39,11 +39,11 @@ def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-
     queue = np.empty(num_nodes, np.uint32)
     level_start = np.empty(num_nodes + 1, np.uint32)
     level_hash = np.empty(num_nodes + 1, np.uint64)
-    reach = np.full(num_nodes, num_nodes, INT)  # an upper bound of the nodes in the component
+    reach = np.full(num_nodes, num_nodes, INT)  # an upper bound on the nodes in the component
     for v in range(num_nodes):
         levels = _search(start, neighbour, v, K, reach[v], weights, distance, queue, level_start, level_hash)
         found = level_start[levels]
-        # Room for the worst case, so that the inner loops work on arrays that stay where they are.
+        # Make room for the worst case, so that the inner loops never reallocate an array.
         if sets + levels >= len(set_start):
             set_start, set_hash = _grown(set_start, sets + levels + 1), _grown(set_hash, sets + levels + 1)
             table = np.full(_table_size(len(set_start)), -1, INT)
@@ -79,7 +79,7 @@ def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-
 
 @compiled
 def cut_hop_sets(set_size, set_member, seq_length, seq_set, K):  # type: ignore[no-untyped-def]
-    """The hop sets up to K from those of a larger K, numbered as a search up to K numbers them."""
+    """The hop sets up to K, taken from those of a larger K; same numbering as a search up to K."""
     num_nodes = len(seq_length)
     new_id = np.full(len(set_size), -1, INT)
     kept = np.empty(len(set_size), INT)
@@ -116,7 +116,7 @@ def _search(  # type: ignore[no-untyped-def]
 ):
     """Breadth-first search up to hop K: level k is queue[level_start[k]:level_start[k + 1]].
 
-    The hash of a level is the sum of its nodes' weights, whatever their order.
+    The hash of a level is the sum of its nodes' weights, so it does not depend on their order.
     """
     queue[0], distance[source] = source, 0
     level_start[0], level_hash[0], end, k = 0, weights[source], 1, 0
@@ -145,7 +145,7 @@ def _search(  # type: ignore[no-untyped-def]
 def _store(  # type: ignore[no-untyped-def]
     distance, queue, level_start, level_hash, levels, table, set_start, set_hash, set_member, sets, seq_set, rows
 ):
-    """Find each level among the sets, or add it; returns the number of sets."""
+    """Find each level among the known sets, or add it; returns the new number of sets."""
     mask = len(table) - 1
     for k in range(levels):
         begin, end, key = level_start[k], level_start[k + 1], level_hash[k]
@@ -171,7 +171,7 @@ def _store(  # type: ignore[no-untyped-def]
 
 @compiled
 def _neighbours(source, target, num_nodes):  # type: ignore[no-untyped-def]
-    """Undirected neighbour lists, each neighbour once, without self-loops."""
+    """Undirected neighbour lists; each neighbour appears once, without self-loops."""
     start = np.zeros(num_nodes + 1, np.int64)
     for e in range(len(source)):
         start[source[e] + 1] += 1
@@ -203,7 +203,7 @@ def _neighbours(source, target, num_nodes):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, inline="always")
 def _copy_sorted(queue, begin, end, out, position):  # type: ignore[no-untyped-def]
-    """Most sets are small: sorting in place spares them the call of a library."""
+    """Copy sorted; most sets are small, and sorting them in place is faster than a library call."""
     if end - begin > 32:
         out[position : position + end - begin] = np.sort(queue[begin:end])
         return
@@ -230,7 +230,7 @@ def _slot(key, mask):  # type: ignore[no-untyped-def]
 
 @compiled
 def _fill(table, set_hash, sets):  # type: ignore[no-untyped-def]
-    """Enter the sets, which are known to differ, into an empty hash table."""
+    """Insert the sets, which all differ, into an empty hash table."""
     mask = len(table) - 1
     for s in range(sets):
         slot = _slot(set_hash[s], mask)

@@ -1,4 +1,4 @@
-"""Arrays of many graphs in one folder: written in a stream, checksummed, read back as memory maps."""
+"""Arrays of many graphs in one folder: written as a stream, with checksums, read back as memory maps."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,18 +11,18 @@ import xxhash
 from gredkit.system.untrusted import MOST, Unreadable, open_file, parse_json, read_bytes
 
 FORMAT = 1
-META = "meta"  # its checksum on the first line, then JSON
+META = "meta"  # file with its own checksum on the first line, then JSON
 READ_AT_ONCE = 1 << 22
 
 
 class Damaged(Exception):
-    """What lies in a folder is not what was written there."""
+    """The content of a folder is not what was written to it."""
 
 
 def write(folder: Path, graphs: Iterable[Mapping[str, np.ndarray]], **about: Any) -> None:
-    """Write the columns of all graphs, one file a column, without ever holding all of them.
+    """Write the columns of all graphs, one file per column, with only one graph in memory at a time.
 
-    Every graph has the same columns, each an array whose first axis may differ in length.
+    Every graph has the same columns; only the length of an array's first axis may differ between graphs.
     """
     files: dict[str, Any] = {}
     columns: dict[str, dict[str, Any]] = {}
@@ -54,17 +54,17 @@ def write(folder: Path, graphs: Iterable[Mapping[str, np.ndarray]], **about: Any
 
 
 class StoredArrays(Sequence[dict[str, np.ndarray]]):
-    """The columns of every graph, as views of memory-mapped files; raises `Damaged` if a byte has changed."""
+    """The columns of every graph as views of memory-mapped files; raises `Damaged` if a byte has changed."""
 
     def __init__(self, folder: Path):
         try:
             self._open(folder)
-        except OSError as error:  # another process may just be removing it
+        except OSError as error:  # another process may be deleting it right now
             raise Damaged(f"{error.filename} cannot be read") from error
         except Unreadable as error:
             raise Damaged(str(error)) from error
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-            raise Damaged(f"its checksums are right and what they cover is not: {type(error).__name__}") from error
+            raise Damaged(f"its checksums are right but its content is not: {type(error).__name__}") from error
 
     def _open(self, folder: Path) -> None:
         meta = _read_meta(folder)
@@ -75,13 +75,13 @@ class StoredArrays(Sequence[dict[str, np.ndarray]]):
         for name, column in meta["columns"].items():
             for path, checksum in ((folder / name, column["checksum"]), (folder / f"{name}.start", column["starts"])):
                 if _checksum(path) != checksum:
-                    raise Damaged(f"{path.name} is not what was written")
+                    raise Damaged(f"{path.name} has changed since it was written")
             self._starts[name] = np.fromfile(folder / f"{name}.start", np.int64)
             shape = (int(self._starts[name][-1]), *column["shape"])
             dtype = np.dtype(column["dtype"])
-            if dtype.kind not in "biufSU":  # of objects, numpy would take the bytes of a file for addresses in memory
+            if dtype.kind not in "biufSU":  # with objects, numpy would use the file's bytes as memory addresses
                 raise Damaged(f"{name} does not hold plain numbers")
-            # Copy on write: torch wants arrays that it could write to, and the file stays as it is.
+            # Copy on write: torch requires writable arrays, and the file must not change.
             mapped = np.memmap(folder / name, dtype, "c", shape=shape) if 0 not in shape else np.empty(shape, dtype)
             self._arrays[name] = np.asarray(mapped)
             starts = self._starts[name]
@@ -107,13 +107,13 @@ class StoredArrays(Sequence[dict[str, np.ndarray]]):
 def _read_meta(folder: Path) -> dict[str, Any]:
     checksum, _, meta = read_bytes(folder / META, MOST).partition(b"\n")
     if checksum.decode(errors="replace") != xxhash.xxh3_64_hexdigest(meta):
-        raise Damaged(f"{META} is not what was written")
+        raise Damaged(f"{META} has changed since it was written")
     return parse_json(meta)
 
 
 def _checksum(path: Path) -> str:
     digest = xxhash.xxh3_64()
-    with open_file(path) as file:  # read, not mapped: the pages do not count as this process's memory
+    with open_file(path) as file:  # read, not mapped: mapped pages would count as this process's memory
         while block := file.read(READ_AT_ONCE):
             digest.update(block)
     return digest.hexdigest()

@@ -1,1 +1,1 @@
-"""A user's own graphs: tables, SMILES and PyG data, read and checked."""
+"""Read and check a user's own graphs: tables, SMILES and PyG data."""

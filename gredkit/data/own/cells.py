@@ -1,4 +1,4 @@
-"""What a column of a user's table may hold, and the tensors that come of it."""
+"""Check the cells of a user's table and turn its columns into tensors."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from gredkit.data.own.tables import Sentence
 from gredkit.data.task import SPLITS
 from gredkit.errors import UserError
 
-CATEGORIES = 1_000_000  # an embedding of more rows is a mistake
-EXACT = 2**53  # whole numbers below it are what they are in float64
+CATEGORIES = 1_000_000  # an embedding with more rows is surely a mistake
+EXACT = 2**53  # float64 represents all whole numbers below this exactly
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a cell must be."""
+    """What the cells of a column must be, and the words of the error message."""
 
-    fits: Callable[[pd.Series], np.ndarray]
+    fits: Callable[[pd.Series], np.ndarray]  # which cells are valid
     complaint: str
     advice: str
 
 
 def numbers(cells: pd.Series) -> np.ndarray:
-    """The cells as float64, NaN where there is no number."""
+    """The cells as float64; NaN where a cell is not a number."""
     if pd.api.types.is_numeric_dtype(cells):
         return cells.to_numpy(np.float64, na_value=np.nan)
     try:
@@ -43,7 +43,7 @@ def _category(cells: pd.Series) -> np.ndarray:
 
 
 def _number(cells: pd.Series) -> np.ndarray:
-    with np.errstate(over="ignore"):  # beyond float32 lies infinity
+    with np.errstate(over="ignore"):  # numbers too large for float32 become infinite
         return np.isfinite(numbers(cells).astype(np.float32))
 
 
@@ -67,13 +67,13 @@ KINDS = {
     "class": Kind(
         _class, "is not a class", "write a whole number or a word, or set task='regression' for numbers to predict"
     ),
-    "label": Kind(_label, "is neither 0 nor 1", "write 0 or 1, or nothing if it is not known"),
+    "label": Kind(_label, "is neither 0 nor 1", "write 0 or 1, or leave it empty if it is unknown"),
     "split": Kind(lambda cells: cells.isin(SPLITS).to_numpy(), "is not a split", f"write {', '.join(SPLITS)}"),
 }
 
 
 def mistakes(rows: pd.DataFrame, column: str, kind: str) -> tuple[np.ndarray, Sentence]:
-    """Which cells of a column are not of a kind, and the sentence about one of them."""
+    """Which cells of a column are not valid for a kind, and the error message for one of them."""
     expected = KINDS[kind]
 
     def sentence(row: pd.Series) -> str:
@@ -85,14 +85,14 @@ def mistakes(rows: pd.DataFrame, column: str, kind: str) -> tuple[np.ndarray, Se
 
 
 def stacked(rows: pd.DataFrame, columns: Sequence[str], dtype: torch.dtype) -> Tensor:
-    """Checked columns side by side. Shape: -> [rows, columns]"""
+    """Checked columns as one tensor. Shape: -> [rows, columns]"""
     values = [numbers(rows[column]) for column in columns]
     return torch.from_numpy(np.stack(values, 1) if values else np.empty((len(rows), 0))).to(dtype)
 
 
 @dataclass(frozen=True)
 class Targets:
-    """What is to be predicted. Shape: y [items] for classes, [items, outputs] otherwise"""
+    """The values to predict. Shape: y [items] for classes, [items, outputs] otherwise"""
 
     y: Tensor
     outputs: int
@@ -100,21 +100,21 @@ class Targets:
 
 
 def target_kind(task: str) -> str:
-    """What the cells of a target column must be."""
+    """The kind of cell that a target column must have."""
     return "class" if task in CLASSES else "label" if task == "labels" else "number"
 
 
 def one_class_column(columns: Sequence[str], task: str, file: str) -> None:
-    """Classes stand in one column, other targets in any number of them."""
+    """Raise if a classification task has several target columns; other tasks may have any number."""
     if task in CLASSES and len(columns) > 1:
         raise UserError(
             f"{file}: {task} reads one target column, not {', '.join(columns)}: "
-            f"leave one, or set task='labels' for several answers of yes or no"
+            f"keep one, or set task='labels' for several yes-or-no targets"
         )
 
 
 def read_targets(rows: pd.DataFrame, columns: Sequence[str], task: str, asked: np.ndarray | None = None) -> Targets:
-    """The targets of checked rows; classes are numbered in sorted order. Rows that are not `asked` have none."""
+    """The targets of checked rows; classes are numbered in sorted order. Only `asked` rows have a target."""
     if task not in CLASSES:
         return Targets(stacked(rows, columns, torch.float), len(columns))
     cells = rows[columns[0]]
@@ -125,7 +125,7 @@ def read_targets(rows: pd.DataFrame, columns: Sequence[str], task: str, asked: n
     classes, number = np.unique(named, return_inverse=True)
     if len(classes) < 2:
         only = "".join(f" only, {name}" for name in classes)
-        raise UserError(f"{columns[0]!r} holds {len(classes)} class{only}: at least two are needed to learn")
+        raise UserError(f"{columns[0]!r} holds {len(classes)} class{only}: training needs at least two")
     y = np.full(len(rows), IGNORED, np.int64)
     y[asked] = number
     return Targets(torch.from_numpy(y), len(classes), tuple(classes.tolist()))

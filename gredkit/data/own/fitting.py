@@ -1,4 +1,4 @@
-"""Whether new graphs carry what a model was trained on."""
+"""Check that new graphs have the features that a model was trained on."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -15,31 +15,34 @@ from gredkit.errors import UserError
 
 @dataclass(frozen=True)
 class Expected:
-    """The columns that the nodes or the edges of a graph must carry."""
+    """The feature columns that the nodes or the edges of a graph must have."""
 
-    key: str  # of the graph
+    key: str  # 'x' or 'edge_attr'
     columns: Columns
-    names: Sequence[str] = ()  # of the columns, where they have some
+    names: Sequence[str] = ()  # of the columns, if they have names
 
     def checked(self, values: Tensor | None, rows: int, which: str) -> Tensor:
-        """Categories as integers, numbers as float32. Shape: [rows] or [rows, columns] -> [rows, columns]"""
+        """The checked values: categories as integers, numbers as float32.
+
+        Shape: [rows] or [rows, columns] -> [rows, columns]
+        """
         width = self.columns if isinstance(self.columns, int) else len(self.columns)
         if not isinstance(values, Tensor):
-            raise UserError(f"{which} has no {self.key}: the model reads {width} columns there{self._listed()}")
+            raise UserError(f"{which} has no {self.key}: the model needs {width} columns there{self._listed()}")
         if len(values) != rows:
             raise UserError(f"{self.key} of {which} has {len(values)} rows, not {rows}: give one for each")
         table = values.reshape(rows, -1) if rows else values.new_empty(0, width)
         if table.shape[1] != width:
             raise UserError(
                 f"{self.key} of {which} has {table.shape[1]} columns, but the model was trained on {width}"
-                f"{self._listed()}: give it these"
+                f"{self._listed()}: give exactly these"
             )
         return self._numbers(table, which) if isinstance(self.columns, int) else self._categories(table, which)
 
     def _numbers(self, table: Tensor, which: str) -> Tensor:
         table = table.to(torch.float)
         if (wrong := ~table.isfinite().all(0)).any():
-            raise UserError(f"{self._column(wrong)} of {which} has a number that is not finite: replace it")
+            raise UserError(f"{self._column(wrong)} of {which} contains NaN or infinity: replace it")
         return table
 
     def _categories(self, table: Tensor, which: str) -> Tensor:
@@ -54,12 +57,12 @@ class Expected:
             found = table[outside[:, column], column][0]
             raise UserError(
                 f"{self._column(outside.any(0))} of {which} has category {found}, but the model knows "
-                f"0 to {self.columns[column] - 1}: leave the graph out, or train on some that have it"
+                f"0 to {self.columns[column] - 1}: leave the graph out, or train on graphs that have it"
             )
         return table
 
     def _column(self, wrong: Tensor) -> str:
-        """The first of some columns, by its number and name. Shape: [columns]"""
+        """The number and name of the first wrong column. Shape: wrong [columns]"""
         column = int(wrong.int().argmax())
         return f"column {column}{f' ({self.names[column]})' if self.names else ''} of {self.key}"
 
@@ -68,14 +71,14 @@ class Expected:
 
 
 def fitted(graph: Data, which: str, nodes: Expected, edges: Expected | None) -> Data:
-    """A copy of a graph without its targets that carries what is expected, checked; `which` names it in sentences."""
+    """A checked copy of a graph with the expected features and without targets; messages call it `which`."""
     check_graph(graph, which)
     made = copy(graph)
     made.y = None
     if made.edge_index is None:
         made.edge_index = torch.empty(2, 0, dtype=torch.long)
     x = graph.x
-    if x is None and nodes.columns == (1,):  # every node carries the same symbol
+    if x is None and nodes.columns == (1,):  # every node has the same symbol
         x = torch.zeros(graph.num_nodes, 1, dtype=torch.long)
     made.x = nodes.checked(x, graph.num_nodes, which)
     if edges is not None:

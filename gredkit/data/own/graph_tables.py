@@ -1,4 +1,4 @@
-"""Graphs in three tables: one row a graph, one a node, one an edge."""
+"""Graphs in three tables: one row per graph, per node and per edge."""
 
 import os
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ EXPECTED = "a folder of graphs holds graphs.parquet, or nodes.csv, edges.csv and
 
 
 class GraphTables:
-    """The tables `graphs`, `nodes` and `edges`; a graph with a wrong row is left out of all three."""
+    """The tables `graphs`, `nodes` and `edges`; a graph with an invalid row is removed from all three."""
 
     def __init__(self, tables: dict[str, Table], problems: Problems):
         for name, columns in IDS.items():
@@ -38,11 +38,11 @@ class GraphTables:
         return self[name].rows
 
     def check(self, name: str, wrong: np.ndarray, sentence: Sentence) -> None:
-        """Raise about the first wrong row, or leave out all graphs that have one."""
+        """Raise for the first wrong row, or remove all graphs that have a wrong row."""
         table = self[name]
         named = table.rows["graph"][wrong]
         first = wrong.copy()
-        first[wrong] = (named.isna() | ~named.duplicated()).to_numpy()  # one reason a graph
+        first[wrong] = (named.isna() | ~named.duplicated()).to_numpy()  # one reason per graph
         if not self.problems.found(table, first, sentence):
             return
         graphs = named.dropna().unique()
@@ -53,7 +53,7 @@ class GraphTables:
             self._tables[other] = replace(kept, rows=kept.rows[~gone])
 
     def check_column(self, name: str, column: str, kind: str, among: np.ndarray | None = None) -> None:
-        """`check` that the cells of a column are of a kind, in all rows or `among` some."""
+        """`check` that the cells of a column have the given kind, in all rows or only `among` some."""
         wrong, sentence = mistakes(self.rows(name), column, kind)
         self.check(name, wrong if among is None else wrong & among, sentence)
 
@@ -73,7 +73,7 @@ class GraphTables:
         self.check("graphs", empty, lambda row: f"graph '{row.graph}' has no nodes: add some, or remove the row")
 
     def _node_of_edge(self, end: str) -> np.ndarray:
-        """The place among all nodes of each edge's end, -1 where there is none."""
+        """For each edge, the row of its source or target among all nodes; -1 if there is no such node."""
         nodes, edges = self.rows("nodes"), self.rows("edges")
         graph, _ = pd.factorize(pd.concat([nodes["graph"], edges["graph"]]))
         name, names = pd.factorize(pd.concat([nodes["node"], edges[end]]))
@@ -81,7 +81,7 @@ class GraphTables:
         return pd.Index(pair[: len(nodes)]).get_indexer(pair[len(nodes) :])
 
     def by_graph(self, values: Tensor) -> list[Tensor]:
-        """What belongs to the nodes, in the order of their rows, for each graph, in the order of theirs."""
+        """Split values of all nodes (in the order of the node table) into one tensor per graph."""
         graph = self._graph_of_node()
         count = np.bincount(graph, minlength=len(self.rows("graphs")))
         return list(values[np.argsort(graph, kind="stable")].split(count.tolist()))
@@ -90,12 +90,12 @@ class GraphTables:
         return pd.Index(self.rows("graphs")["graph"]).get_indexer(self.rows("nodes")["graph"])
 
     def graphs(self, nodes: Features, edges: Features, y: Tensor | None = None, level: str = "graph") -> list[Data]:
-        """One `Data` a graph, in the order of the graphs' rows; an edge that is given one way is there both ways.
+        """One `Data` per graph, in the order of the graph table; every edge gets its reverse if it is missing.
 
         Shape: y [graphs, ...] or for level 'node' [nodes, ...], in the order of the table
         """
         graph, count = self._graph_of_node(), len(self.rows("graphs"))
-        place = np.empty(len(graph), np.int64)  # of a node in its graph
+        place = np.empty(len(graph), np.int64)  # the number of a node in its graph
         place[np.argsort(graph, kind="stable")] = np.concatenate(
             [np.arange(size) for size in np.bincount(graph, minlength=count)]
         )
@@ -112,14 +112,14 @@ class GraphTables:
             parts["y"] = self.by_graph(y) if level == "node" else y.split(1)
         if edges.sizes:
             parts["edge_attr"] = edges.read(self.rows("edges"))[row[order]].split(sizes)
-        # Copies: a view would take the tensor of all graphs along when it is saved.
+        # Copies, because saving a view would save the tensor of all graphs.
         return [Data(**{key: part[i].clone() for key, part in parts.items()}) for i in range(count)]
 
 
 def read_folder(path: str | Path, problems: Problems, all_files: bool = True) -> GraphTables:
-    """The graphs of a folder, as CSV files or as one Parquet file.
+    """The graphs of a folder, stored as CSV files or as one Parquet file.
 
-    Unless `all_files` are needed, graphs.csv may be missing: the graphs are then those that nodes.csv names.
+    all_files: if False, graphs.csv may be missing, and the graphs are those that nodes.csv names
     """
     folder = Path(path).expanduser()
     if path == "":
@@ -128,7 +128,7 @@ def read_folder(path: str | Path, problems: Problems, all_files: bool = True) ->
         raise UserError(f"there is no folder {str(path)!r} in {os.getcwd()}: {EXPECTED}")
     parquet, csv = folder / "graphs.parquet", [folder / f"{name}.csv" for name in IDS]
     if parquet.is_file() and any(file.is_file() for file in csv):
-        raise UserError(f"{folder} holds both graphs.parquet and CSV files: leave only one of the two")
+        raise UserError(f"{folder} holds both graphs.parquet and CSV files: keep only one of the two")
     if parquet.is_file():
         return GraphTables(_read_parquet(parquet), problems)
     missing = [file.name for file in csv if not file.is_file()]
@@ -143,7 +143,7 @@ def read_folder(path: str | Path, problems: Problems, all_files: bool = True) ->
 
 
 def _read_parquet(path: Path) -> dict[str, Table]:
-    """One row a graph; its columns `nodes` and `edges` are lists of structs with the fields of the CSV files."""
+    """One row per graph; the columns `nodes` and `edges` are lists of structs with the fields of the CSV files."""
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyarrow import compute, parquet
 
@@ -153,18 +153,18 @@ def _read_parquet(path: Path) -> dict[str, Table]:
         raise UserError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
     for field in whole.schema:
         if field.name not in ("nodes", "edges") and pa.types.is_nested(field.type):
-            raise UserError(f"{path}: the column {field.name!r} is {field.type}: make it one value a graph")
+            raise UserError(f"{path}: the column {field.name!r} is {field.type}: make it one value per graph")
     graphs = whole.drop_columns([name for name in ("nodes", "edges") if name in whole.column_names]).to_pandas()
     graphs.index = pd.RangeIndex(1, len(graphs) + 1)
     tables = {"graphs": Table(graphs, str(path), "row")}
     tables["graphs"].require(["graph"])
     for name in ("nodes", "edges"):
         if name not in whole.column_names:
-            raise UserError(f"{path}: there is no column {name!r}: add it, a list of structs for each graph")
+            raise UserError(f"{path}: there is no column {name!r}: add it, with a list of structs for each graph")
         column = whole[name].combine_chunks()
         is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
         flat = compute.list_flatten(column) if is_list else column
-        if column.null_count == len(column) or not len(flat):  # without a value there is no type either
+        if column.null_count == len(column) or not len(flat):  # an empty column has no type
             rows, graph = pd.DataFrame(columns=list(IDS[name]), dtype=str), np.empty(0, np.int64)
         elif is_list and pa.types.is_struct(flat.type):
             rows = pa.table(flat.flatten(), [field.name for field in flat.type]).to_pandas()
@@ -177,22 +177,22 @@ def _read_parquet(path: Path) -> dict[str, Table]:
 
 
 def _ids(cells: pd.Series) -> pd.Series:
-    """Names as text, so that 7 in one column is 7 in another."""
+    """Names as text, so that 7 in one column equals 7 in another."""
     if pd.api.types.is_string_dtype(cells):
         return cells
     if pd.api.types.is_float_dtype(cells) and (cells.dropna() % 1 == 0).all():
-        cells = cells.astype("Int64")  # whole numbers, of which some are missing
+        cells = cells.astype("Int64")  # whole numbers with missing values
     return cells.astype(str).astype(object).where(cells.notna(), np.nan)
 
 
 def _among(cells: pd.Series, names: Sequence[str]) -> np.ndarray:
-    """Which cells are one of these names, each given once; `Series.isin` takes its time with text."""
+    """Which cells are one of these (distinct) names; `Series.isin` is slow with text."""
     return pd.Index(names).get_indexer(cells) >= 0
 
 
 def _again(what: str) -> Sentence:
-    return lambda row: f"{what} '{row[what]}' is there a second time: name each once"
+    return lambda row: f"{what} '{row[what]}' appears twice: name each only once"
 
 
 def _no_node(end: str) -> Sentence:
-    return lambda row: f"{end} '{row[end]}' is no node of graph '{row.graph}': add it to the nodes"
+    return lambda row: f"{end} '{row[end]}' is not a node of graph '{row.graph}': add it to the nodes"

@@ -1,4 +1,4 @@
-"""What graphs that come as PyG `Data` carry, read off their tensors."""
+"""Infer the features and targets of PyG `Data` from their tensors."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ SIZED = ("x", "pos", "num_nodes")  # any of these says how many nodes there are
 
 
 def infer(graphs: Sequence[Data], task: str, level: str, origin: str) -> tuple[list[Data], GraphSpec]:
-    """The graphs with `x`, `edge_index`, `edge_attr` and `y` as a task has them, and what these are.
+    """The graphs with `x`, `edge_index`, `edge_attr` and `y` in the form of a task, and their specification.
 
-    Integers in `x` and `edge_attr` are categories, floats are numbers; without `x` every node carries the
-    same symbol. `origin` is where the graphs came from, for the sentence about a wrong one.
+    Integers in `x` and `edge_attr` are categories, floats are numbers; without `x` every node has the same
+    symbol. Error messages name `origin` as the source of the graphs.
     """
     for i, graph in enumerate(graphs):
         if not isinstance(graph, Data):
@@ -36,7 +36,7 @@ def infer(graphs: Sequence[Data], task: str, level: str, origin: str) -> tuple[l
     y = _targets(graphs, task, level, origin)
     outputs = max(int(target.max()) for target in y) + 1 if task in CLASSES else y[0].shape[1]
     if task in CLASSES and outputs < 2:
-        raise UserError(f"no target of {origin} is beyond class 0: two classes are needed to learn")
+        raise UserError(f"all targets of {origin} are class 0: training needs at least two classes")
     made = []
     for i, graph in enumerate(graphs):
         edge_index = graph.edge_index if graph.edge_index is not None else torch.empty(2, 0, dtype=torch.long)
@@ -55,7 +55,7 @@ def _features(
     if len(missing) == len(tensors):
         return [], None
     if missing:
-        raise UserError(f"graph {missing[0]} of {origin} has no {key}, but others do: give all of them one, or none")
+        raise UserError(f"graph {missing[0]} of {origin} has no {key}, but others do: give it to all graphs or none")
     made: list[Tensor] = []
     for i, (tensor, count) in enumerate(zip(tensors, counts, strict=True)):
         which = f"{key} of graph {i} of {origin}"
@@ -66,11 +66,11 @@ def _features(
         table = table.to(torch.float if tensor.is_floating_point() else torch.long)
         if made and (table.dtype, table.shape[1:]) != (made[0].dtype, made[0].shape[1:]):
             raise UserError(
-                f"{which} is {table.shape[1]} columns of {table.dtype}, that of graph 0 {made[0].shape[1]} of "
-                f"{made[0].dtype}: make them alike"
+                f"{which} has {table.shape[1]} columns of {table.dtype}, but that of graph 0 has {made[0].shape[1]} of "
+                f"{made[0].dtype}: make them equal"
             )
         if not table.isfinite().all():
-            raise UserError(f"{which} has a number that is not finite: replace it, or leave the graph out")
+            raise UserError(f"{which} contains NaN or infinity: replace it, or leave the graph out")
         if not tensor.is_floating_point() and not ((table >= 0) & (table < CATEGORIES)).all():
             raise UserError(
                 f"{which} has a category outside 0 to {CATEGORIES - 1}: number them from 0, or make {key} float "
@@ -102,11 +102,11 @@ def _targets(graphs: Sequence[Data], task: str, level: str, origin: str) -> list
             continue
         y = graph.y.reshape(items, -1).float()
         if made and y.shape[1] != made[0].shape[1]:
-            raise UserError(f"{which} has {y.shape[1]} targets, that of graph 0 {made[0].shape[1]}: make them alike")
+            raise UserError(f"{which} has {y.shape[1]} targets, that of graph 0 {made[0].shape[1]}: make them equal")
         if task == "regression" and not y.isfinite().all():
-            raise UserError(f"{which} is not finite: leave the graph out")
+            raise UserError(f"{which} contains NaN or infinity: leave the graph out")
         if task == "labels" and not ((y == 0) | (y == 1) | y.isnan()).all():
-            raise UserError(f"{which} is neither 0, 1 nor NaN: labels are answers of yes or no")
+            raise UserError(f"{which} has a value other than 0, 1 and NaN: labels are yes-or-no targets")
         made.append(y)
     return made
 

@@ -1,4 +1,4 @@
-"""A molecule as a graph: atoms are nodes, bonds are edges, as the Open Graph Benchmark describes them."""
+"""Molecules as graphs: atoms are nodes, bonds are edges, with the columns of the Open Graph Benchmark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gredkit.errors import UserError
 if TYPE_CHECKING:
     from rdkit.Chem import Atom, Bond, Mol
 
-# The size of each column; the last category stands for everything beyond.
+# The vocabulary size of each column; larger values share the last category.
 ATOM = {
     "element": 120,  # atomic number; 0 is a placeholder such as *
     "chirality": 9,
@@ -28,23 +28,23 @@ BOND = {"type": 22, "stereo": 8, "conjugated": 2}
 
 
 def parse_smiles(smiles: str) -> Mol:
-    """The molecule that a SMILES describes; a `UserError` says why there is none."""
+    """The molecule that a SMILES string describes; a `UserError` says why it is invalid."""
     from rdkit import Chem, rdBase
 
-    with rdBase.BlockLogs():  # what RDKit would write to the terminal is in the sentence
+    with rdBase.BlockLogs():  # RDKit's own message becomes part of ours
         molecule = Chem.MolFromSmiles(smiles)
         if molecule is None:
             raw = Chem.MolFromSmiles(smiles, sanitize=False)
             problems = [] if raw is None else Chem.DetectChemistryProblems(raw)
             reason = problems[0].Message() if problems else "it is not SMILES"
-            raise UserError(f"'{smiles}' is no molecule ({reason.strip().rstrip('.')})")
+            raise UserError(f"'{smiles}' is not a molecule ({reason.strip().rstrip('.')})")
     if molecule.GetNumAtoms() == 0:
-        raise UserError(f"'{smiles}' is no molecule (it has no atoms)")
+        raise UserError(f"'{smiles}' is not a molecule (it has no atoms)")
     return molecule
 
 
 def molecule_graph(molecule: Mol) -> Data:
-    """Atoms in RDKit's order and both directions of each bond.
+    """The graph of a molecule: atoms in RDKit's order, each bond in both directions.
 
     Shape: x [atoms, 9], edge_index [2, 2 * bonds], edge_attr [2 * bonds, 3], all integers
     """

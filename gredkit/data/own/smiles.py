@@ -1,4 +1,4 @@
-"""Tables with a column of SMILES, and the graphs that come of it."""
+"""Turn a table with a column of SMILES into graphs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read_smiles(
     table: Table, smiles: str, kinds: Mapping[str, str], make: Callable[[Mol], Data], problems: Problems
 ) -> tuple[Table, list[Data]]:
-    """The rows that have no mistake, and their molecules; `kinds` says what stands in the columns beside `smiles`."""
+    """The valid rows and their molecules as graphs; `kinds` gives the kind of the other columns."""
 
     def checked(table: Table, wrong: np.ndarray, sentence: Sentence) -> Table:
         if not problems.found(table, wrong, sentence):
@@ -39,7 +39,7 @@ def read_smiles(
 
 
 def _graphs(column: pd.Series, make: Callable[[Mol], Data]) -> tuple[list[Data | None], dict[int, str]]:
-    """The molecule of each row, and for each line without one the reason."""
+    """The graph of each row, and for each line without a valid molecule the reason."""
     graphs: list[Data | None] = []
     reasons: dict[int, str] = {}
     for line, smiles in column.items():

@@ -1,4 +1,4 @@
-"""Whether graphs that somebody else made can be computed with."""
+"""Check graphs and tasks that a user made."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from gredkit.errors import UserError
 
 
 def check_task(task: Any, origin: str) -> Task:
-    """The same task, once it is clear that a model can be trained on it; `origin` is where it came from."""
+    """The same task, after checking that a model can be trained on it; messages name `origin` as its source."""
     if not isinstance(task, Task):
-        raise UserError(f"{origin} gives {type(task).__name__}, not a Task: return one, as gredkit.data.task has it")
+        raise UserError(f"{origin} gives {type(task).__name__}, not a Task: return a gredkit.data.task.Task")
     if not len(task.graphs):
         raise UserError(f"{origin} has no graphs: give it some")
     for split in SPLITS:
@@ -35,7 +35,7 @@ def check_task(task: Any, origin: str) -> Task:
 
 
 def check_graph(graph: Any, which: str) -> None:
-    """Whether it is one, with nodes, edges between them, and numbers."""
+    """Raise unless it is a PyG graph with nodes, valid edges and finite numbers."""
     if not isinstance(graph, Data):
         raise UserError(f"{which} is {type(graph).__name__}: give torch_geometric Data")
     check_tensors(graph, which)
@@ -45,15 +45,15 @@ def check_graph(graph: Any, which: str) -> None:
 
 
 def check_tensors(graph: Data, which: str) -> None:
-    """Whether what it carries are tensors, of finite numbers; asked before PyG counts the nodes by them."""
+    """Raise unless its features are tensors of finite numbers; called before PyG counts the nodes from them."""
     for key in ("x", "edge_attr"):
         value = graph.get(key)
         if value is not None and not isinstance(value, Tensor):
             raise UserError(f"{key} of {which} is {type(value).__name__}: give a tensor")
         if value is not None and value.dim() == 0:
-            raise UserError(f"{key} of {which} is a single number: give one row for each")
+            raise UserError(f"{key} of {which} is a single number: give one row for each node or edge")
         if value is not None and value.is_floating_point() and not value.isfinite().all():
-            raise UserError(f"{key} of {which} has a number that is not finite: replace it, or leave the graph out")
+            raise UserError(f"{key} of {which} contains NaN or infinity: replace it, or leave the graph out")
     if graph.edge_index is not None:
         try:
             check_edges(graph.edge_index)
@@ -62,10 +62,10 @@ def check_tensors(graph: Data, which: str) -> None:
 
 
 def check_edges_of(graph: Data, which: str) -> None:
-    """Whether its edges join nodes that are there."""
+    """Raise if an edge names a node that does not exist."""
     edges = graph.edge_index
     if edges is not None and edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < graph.num_nodes:
-        raise UserError(f"edge_index of {which} names a node that is not there: it has {graph.num_nodes}, from 0")
+        raise UserError(f"edge_index of {which} names a node that does not exist: nodes are 0 to {graph.num_nodes - 1}")
 
 
 def _check_columns(value: Tensor | None, columns: Columns, rows: int, which: str) -> None:
@@ -76,15 +76,15 @@ def _check_columns(value: Tensor | None, columns: Columns, rows: int, which: str
     if not isinstance(columns, int):
         table = value.reshape(rows, width)
         if ((table < 0) | (table >= torch.tensor(columns))).any():
-            raise UserError(f"{which} has a category beyond the vocabulary in its spec: make them agree")
+            raise UserError(f"{which} has a category outside the vocabulary in its spec: make them agree")
 
 
 def _check_target(y: Any, task: Task, nodes: int, which: str) -> None:
     items = nodes if task.spec.level == "node" else 1
     kind, outputs = task.objective.kind, task.spec.outputs
     if not isinstance(y, Tensor) or y.numel() != items * (1 if kind in CLASSES else outputs):
-        raise UserError(f"{which} does not hold what its task asks for: one target for each {task.spec.level}")
+        raise UserError(f"{which} does not have the right size: give one target for each {task.spec.level}")
     if kind in CLASSES and (y.is_floating_point() or int(y.max()) >= outputs):
-        raise UserError(f"{which} is no class from 0 to {outputs - 1}: correct it, or the outputs of the spec")
+        raise UserError(f"{which} is not a class from 0 to {outputs - 1}: correct it, or the outputs of the spec")
     if kind == "regression" and not y.isfinite().all():
-        raise UserError(f"{which} is not finite: leave the graph out")
+        raise UserError(f"{which} contains NaN or infinity: leave the graph out")

@@ -1,4 +1,4 @@
-"""The feature columns of a user's tables: what they are, and the tensors that come of them."""
+"""The feature columns of a user's tables, and their tensors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,32 +12,33 @@ from gredkit.data.own.cells import numbers, stacked
 from gredkit.data.task import Columns
 from gredkit.errors import UserError
 
-ONE_HOT = 1000  # more columns of 0 and 1 are a mistake
+ONE_HOT = 1000  # more one-hot columns than this are surely a mistake
 
 
 def feature_kinds(rows: pd.DataFrame) -> dict[str, str]:
-    """The feature columns: `x_*` hold numbers and come first, `cat_*` hold categories."""
+    """The kind of each feature column: first `x_*`, which hold numbers, then `cat_*`, which hold categories."""
     dense = {column: "number" for column in rows if column.startswith("x_")}
     return dense | {column: "category" for column in rows if column.startswith("cat_")}
 
 
 @dataclass(frozen=True)
 class Features:
-    """Feature columns, numbers first: how many categories each has, None for numbers.
+    """The feature columns of a table, numbers first.
 
-    Categories alone stay categories, numbers alone stay numbers; beside numbers each category becomes a
-    column of its own, 0 or 1. Without feature columns every row carries the same symbol.
+    If all columns are categories they stay categories, and if all are numbers they stay numbers. If a table
+    has both, each category becomes a column of 0 and 1 (one-hot). Without feature columns every row has the
+    same symbol.
     """
 
-    sizes: Mapping[str, int | None]
+    sizes: Mapping[str, int | None]  # the number of categories of each column; None for numbers
 
     @classmethod
     def of(cls, rows: pd.DataFrame) -> "Features":
-        """Those of checked rows."""
+        """The features of checked rows."""
         made = cls({c: _size(rows[c]) if kind == "category" else None for c, kind in feature_kinds(rows).items()})
         if made.dense and sum(made.categorical.values()) > ONE_HOT:
             raise UserError(
-                f"{', '.join(made.categorical)} stand beside numbers and would become "
+                f"{', '.join(made.categorical)} are used together with numbers and would become "
                 f"{sum(made.categorical.values())} columns of 0 and 1: "
                 f"use fewer categories, or only cat_* or only x_* columns"
             )
@@ -53,14 +54,14 @@ class Features:
 
     @property
     def columns(self) -> Columns:
-        """What a feature encoder is told."""
+        """The description of the columns for a feature encoder."""
         if not self.dense:
             return tuple(self.categorical.values()) or (1,)
         return len(self.dense) + sum(self.categorical.values())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One a column of the tensor; none if the tables have none."""
+        """One name per column of the tensor; empty if the tables have no feature columns."""
         if not self.dense:
             return tuple(self.categorical)
         return (*self.dense, *[f"{column}={i}" for column, size in self.categorical.items() for i in range(size)])

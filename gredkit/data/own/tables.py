@@ -1,4 +1,4 @@
-"""Tables that a user wrote: where each row stands in its file, and what becomes of a wrong one."""
+"""Read a user's tables; remember the line of each row, and report or skip invalid rows."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ import pandas as pd
 
 from gredkit.errors import UserError
 
-FEW = 5  # reasons that are told in full
+FEW = 5  # reasons that are listed
 ON_ERROR = ("raise", "skip")
 Sentence = Callable[[pd.Series], str]
 _log = logging.getLogger(__name__)
@@ -23,38 +23,42 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a file; their index says where they stand in it, as an editor counts."""
+    """The rows of a file; their index is the line number, as an editor counts."""
 
     rows: pd.DataFrame
     file: str
-    unit: str = "line"  # of a text file, whose header is line 1; 'row' of a Parquet file, from 1
-    torn: dict[int, int] = field(default_factory=dict)  # line -> cells, where there are more than in the header
+    unit: str = "line"  # in a text file, where the header is line 1; 'row' in a Parquet file, counted from 1
+    torn: dict[int, int] = field(default_factory=dict)  # line -> number of cells, if the header has fewer
 
     def place(self, where: Any) -> str:
         return f"{self.file}, {self.unit} {where}"
 
     def require(self, columns: Iterable[str]) -> None:
-        """Every one of these columns is there."""
+        """Raise unless the table has all of these columns."""
         for column in columns:
             if column not in self.rows:
                 header = self.place(1) if self.unit == "line" else self.file
                 there = ", ".join(map(str, self.rows.columns)) or "none"
                 if len(self.rows.columns) == 1 and (";" in there or "\t" in there):
-                    raise UserError(f"{header}: there is one column, {there!r}: separate the cells by commas")
+                    raise UserError(f"{header}: there is only one column, {there!r}: separate the cells by commas")
                 raise UserError(f"{header}: there is no column {column!r}: add it, or rename one of these: {there}")
 
     def too_long(self) -> tuple[np.ndarray, Sentence]:
-        """Which rows have more cells than the header, and the sentence about one of them."""
+        """Which rows have more cells than the header, and the error message for one of them."""
         header = len(self.rows.columns)
 
         def sentence(row: pd.Series) -> str:
-            return f"{self.torn[row.name]} cells, but the header names {header}: put a cell with a comma in quotes"
+            return f"{self.torn[row.name]} cells, but the header has {header}: put a cell that has a comma in quotes"
 
         return self.rows.index.isin(list(self.torn)), sentence
 
 
 class Problems:
-    """What is wrong with a user's rows: the first mistake raises, or those that have one are left out."""
+    """Handles invalid rows: raises for the first one, or collects the reasons for leaving them out.
+
+    on_error: 'raise' or 'skip'
+    skipped_by: how to ask for skipping, quoted in the error message
+    """
 
     def __init__(self, on_error: str, skipped_by: str = "on_error='skip'"):
         if on_error not in ON_ERROR:
@@ -64,17 +68,17 @@ class Problems:
         self.reasons: list[str] = []
 
     def found(self, table: Table, wrong: np.ndarray, sentence: Sentence) -> bool:
-        """Whether any row is wrong; `sentence` says of a row what is, and what to do."""
+        """Whether any row is wrong; `sentence` makes the message for a row: what is wrong and what to do."""
         places = np.flatnonzero(wrong)
         for i in places[: 1 if self.raises else max(FEW - len(self.reasons), 0)]:
             reason = f"{table.place(table.rows.index[i])}: {sentence(table.rows.iloc[i])}"
             if self.raises:
-                raise UserError(f"{reason} ({self.skipped_by} goes on without it)")
+                raise UserError(f"{reason} (use {self.skipped_by} to leave it out)")
             self.reasons.append(reason)
         return len(places) > 0
 
     def notes(self, name: str, left: int, what: str) -> dict[str, Any]:
-        """What a reader of the results should know; it is logged too, in one line."""
+        """Notes for the reader of the results about what was left out; also logged in one line."""
         if not self.left_out:
             if not left:
                 raise UserError(f"{name}: there are no {what}: add some")
@@ -87,7 +91,7 @@ class Problems:
 
 
 def read_csv(path: Path) -> Table:
-    """A CSV file with every cell as the text that stands there; rows without any text are not there."""
+    """A CSV file with every cell as text; empty rows are dropped."""
     text = read_text(path)
     lines = text.count("\n") + (not text.endswith("\n"))
     torn: dict[int, int] = {}
@@ -107,7 +111,7 @@ def read_csv(path: Path) -> Table:
 
 def read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")  # with or without the mark that spreadsheets put first
+        return path.read_text(encoding="utf-8-sig")  # with or without the byte order mark that spreadsheets write
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise UserError(f"{path}, line {line}: this is not UTF-8 text: save the file as 'CSV UTF-8'") from None
@@ -132,7 +136,10 @@ def _parse(text: str) -> pd.DataFrame:
 
 
 def _parse_by_line(text: str, path: Path) -> tuple[pd.DataFrame, dict[int, int]]:
-    """The same for a file whose rows are not its lines, or are too long; these are cut to the header and told."""
+    """The same for a file in which a row spans several lines or has too many cells.
+
+    Long rows are cut to the length of the header; their line and number of cells are returned.
+    """
     reader = csv.reader(io.StringIO(text), strict=True, skipinitialspace=True)
     tidy = io.StringIO()
     writer = csv.writer(tidy)
@@ -148,7 +155,7 @@ def _parse_by_line(text: str, path: Path) -> tuple[pd.DataFrame, dict[int, int]]
             lines.append(begin)
             begin = reader.line_num + 1
     except csv.Error as error:
-        raise UserError(f"{path}, line {begin}: this is not CSV ({error}): look for a quote too many") from None
+        raise UserError(f"{path}, line {begin}: this is not CSV ({error}): look for an unclosed quote") from None
     rows = _parse(tidy.getvalue())
     rows.index = pd.Index(lines)
     return rows, torn

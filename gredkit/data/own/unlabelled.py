@@ -1,4 +1,4 @@
-"""New graphs for a trained model, read in the way of those that it was trained on."""
+"""Read new graphs for a trained model in the same way as its training graphs."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ SMILES: dict[str, Callable[..., Data]] = {
 
 @dataclass(frozen=True)
 class NewGraphs:
-    """Graphs without targets, and what their owner calls them and their nodes."""
+    """Graphs without targets, and the user's names of the graphs and of their nodes."""
 
     graphs: Sequence[Data]
     names: Sequence[Any]
-    called: str = "graph"  # the column in which the names stood
-    nodes: np.ndarray | None = None  # names of the nodes of all graphs; their numbers if there are none
+    called: str = "graph"  # the column of the names
+    nodes: np.ndarray | None = None  # names of the nodes of all graphs; None means that they are numbered
 
     def named(self, predicted: pd.DataFrame) -> pd.DataFrame:
-        """Predictions with these names in place of numbers."""
+        """The predictions with these names instead of numbers."""
         named = predicted.assign(graph=pd.Series(self.names)[predicted["graph"]].to_numpy())
         if "node" in named and self.nodes is not None:
             named["node"] = self.nodes
@@ -54,9 +54,9 @@ class NewGraphs:
 def from_folder(
     path: str | Path, reading: Mapping[str, Any], trained_on: str, with_edges: bool, problems: Problems
 ) -> NewGraphs:
-    """The graphs of a folder as `graph_folder` reads it; graphs.csv may be missing, and targets are not read.
+    """The graphs of a folder as `graph_folder` reads it, but graphs.csv may be missing and targets are ignored.
 
-    Every feature column that the model was trained on must be there; others are not read.
+    Every feature column that the model was trained on must exist; other columns are ignored.
     """
     if "nodes" not in reading:
         raise UserError(
@@ -89,7 +89,7 @@ def from_smiles(
 
 
 def smiles_reader(reading: Mapping[str, Any], trained_on: str) -> Callable[[Mol], Data]:
-    """How a molecule becomes a graph such as the model was trained on."""
+    """The function that turns a molecule into a graph like those that the model was trained on."""
     if "smiles" not in reading:
         raise UserError(
             f"this model was trained on {trained_on}, which does not say how SMILES become its graphs: "
@@ -99,11 +99,11 @@ def smiles_reader(reading: Mapping[str, Any], trained_on: str) -> Callable[[Mol]
 
 
 def check_reading(reading: Mapping[str, Any]) -> None:
-    """Whether the ways above can follow what a stored model says of its graphs."""
+    """Raise if a stored model's `reading` is not valid for the functions above."""
     for name in ("nodes", "edges") if "nodes" in reading else ():
         sizes = reading.get(name)
         if not isinstance(sizes, Mapping):
-            raise UserError(f"'reading' names no columns of {name}")
+            raise UserError(f"'reading' does not list the columns of {name}")
         for column, size in sizes.items():
             if size is not None:
                 ranges.whole(column, size, 1, CATEGORIES)
@@ -112,7 +112,7 @@ def check_reading(reading: Mapping[str, Any]) -> None:
         types = {key: value for key, value in reading.items() if key != "smiles"}
         expected = {"types"} if reading["smiles"] == "atom_types" else set()
         if types.keys() != expected or not all(_are_words(value) for value in types.values()):
-            raise UserError(f"'reading' cannot say {ranges.said(types)} of SMILES")
+            raise UserError(f"'reading' has invalid settings for SMILES: {ranges.said(types)}")
 
 
 def _are_words(value: Any) -> bool:
@@ -131,5 +131,5 @@ def _check(tables: GraphTables, name: str, features: Features) -> None:
 def _unknown(column: str, size: int) -> Sentence:
     return lambda row: (
         f"'{row[column]}' in {column!r} did not occur in training, where the largest was {size - 1}: "
-        f"leave the graph out, or train on some that have it"
+        f"leave the graph out, or train on graphs that have it"
     )

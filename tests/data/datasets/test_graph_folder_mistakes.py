@@ -12,16 +12,16 @@ from gredkit.errors import UserError
 
 # What stands in a line, and what is said about it; all of them are mistakes of graph g2.
 LINES = {
-    "edge to nowhere": ("edges.csv", 7, "g2,b,z,1", "target 'z' is no node of graph 'g2': add it to the nodes"),
-    "edge from nowhere": ("edges.csv", 6, "g2,z,b,1", "source 'z' is no node of graph 'g2': add it to the nodes"),
+    "edge to nowhere": ("edges.csv", 7, "g2,b,z,1", "target 'z' is not a node of graph 'g2': add it to the nodes"),
+    "edge from nowhere": ("edges.csv", 6, "g2,z,b,1", "source 'z' is not a node of graph 'g2': add it to the nodes"),
     "edge without an end": ("edges.csv", 6, "g2,a,,1", "'target' is empty: every row needs one"),
     "edge feature": ("edges.csv", 6, "g2,a,b,long", "'long' in 'x_length' is not a finite number: write a number"),
     "infinite feature": ("edges.csv", 6, "g2,a,b,inf", "'inf' in 'x_length' is not a finite number"),
     "beyond float32": ("edges.csv", 6, "g2,a,b,1e39", "'1e39' in 'x_length' is not a finite number"),
     "no feature": ("edges.csv", 6, "g2,a,b", "'x_length' is empty: write a number"),
-    "cells too many": ("edges.csv", 6, "g2,a,b,1,2", "5 cells, but the header names 4: put a cell with a comma"),
+    "cells too many": ("edges.csv", 6, "g2,a,b,1,2", "5 cells, but the header has 4: put a cell that has a comma"),
     "node without a name": ("nodes.csv", 9, "g2,,1", "'node' is empty: every row needs one"),
-    "node twice": ("nodes.csv", 9, "g2,a,1", "node 'a' is there a second time: name each once"),
+    "node twice": ("nodes.csv", 9, "g2,a,1", "node 'a' appears twice: name each only once"),
     "word as a category": ("nodes.csv", 10, "g2,c,red", "'red' in 'cat_kind' is not a whole number from 0 to 999999"),
     "category below 0": ("nodes.csv", 10, "g2,c,-1", "'-1' in 'cat_kind' is not a whole number"),
     "number as a category": ("nodes.csv", 10, "g2,c,0.5", "'0.5' in 'cat_kind' is not a whole number"),
@@ -31,7 +31,7 @@ LINES = {
     "number as a class": ("graphs.csv", 4, "g2,0.7,train", "'0.7' in 'y' is not a class: write a whole number"),
     "unknown split": ("graphs.csv", 4, "g2,no,val", "'val' in 'split' is not a split: write train, validation, test"),
     "no split": ("graphs.csv", 4, "g2,no", "'split' is empty: write train, validation, test"),
-    "graph twice": ("graphs.csv", 4, "g2,no,train\ng2,no,train", "graph 'g2' is there a second time: name each once"),
+    "graph twice": ("graphs.csv", 4, "g2,no,train\ng2,no,train", "graph 'g2' appears twice: name each only once"),
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def test_a_wrong_line_is_named_or_left_out(folder, without_g2, caplog, file, lin
     with pytest.raises(UserError) as caught:
         graph_folder(folder)
     assert str(caught.value).startswith(f"{place}: {sentence}")
-    assert str(caught.value).endswith(" (on_error='skip' goes on without it)")
+    assert str(caught.value).endswith(" (use on_error='skip' to leave it out)")
     assert "\n" not in str(caught.value)
     assert_left_out(folder, without_g2, place, sentence, caplog)
 
@@ -148,7 +148,7 @@ def test_a_missing_column_is_named(folder, file, on_error):
 def test_cells_are_separated_by_commas(folder):
     (folder / "edges.csv").write_text((folder / "edges.csv").read_text().replace(",", ";"))
     with pytest.raises(
-        UserError, match=r"edges.csv, line 1: there is one column, 'graph;.*': separate the cells by comm"
+        UserError, match=r"edges.csv, line 1: there is only one column, 'graph;.*': separate the cells by comm"
     ):
         graph_folder(folder)
 
@@ -182,7 +182,7 @@ def test_the_folder_must_be_there(folder):
 def test_csv_beside_parquet_is_a_mistake(folder, tmp_path):
     to_parquet(folder, tmp_path / "other")
     (tmp_path / "other" / "graphs.parquet").rename(folder / "graphs.parquet")
-    with pytest.raises(UserError, match=r"holds both graphs.parquet and CSV files: leave only one of the two"):
+    with pytest.raises(UserError, match=r"holds both graphs.parquet and CSV files: keep only one of the two"):
         graph_folder(folder)
 
 
@@ -227,7 +227,7 @@ def test_too_many_categories_beside_numbers(folder):
     lines = (folder / "nodes.csv").read_text().splitlines()
     write(folder, {"nodes.csv": [lines[0], *[f"{line},1" for line in lines[1:]]]})
     change(folder / "nodes.csv", 4, "g0,c,5000,1")
-    with pytest.raises(UserError, match="cat_kind stand beside numbers and would become 5001 columns of 0 and 1"):
+    with pytest.raises(UserError, match="cat_kind are used together with numbers and would become 5001 columns"):
         graph_folder(folder)
 
 
@@ -254,7 +254,7 @@ def test_a_split_stands_in_one_file(folder):
 def test_mistakes_in_parquet_are_named_by_row(folder, without_g2, caplog, tmp_path):
     change(folder / "edges.csv", 7, "g2,b,z,1")
     made = to_parquet(folder, tmp_path / "parquet" / "paths")
-    place, sentence = f"{made / 'graphs.parquet'} (edges), row 3", "target 'z' is no node of graph 'g2'"
+    place, sentence = f"{made / 'graphs.parquet'} (edges), row 3", "target 'z' is not a node of graph 'g2'"
     with pytest.raises(UserError) as caught:
         graph_folder(made)
     assert str(caught.value).startswith(f"{place}: {sentence}")

@@ -182,14 +182,14 @@ GIVEN = f"{__name__}:given"
 @pytest.mark.parametrize(
     ("value", "options", "sentence"),
     [
-        (7, {}, "IT gives no graphs but int: return a list of Data, or a Task"),
-        ([], {}, "IT gives no graphs but list"),
+        (7, {}, "IT gives int and no graphs: return a list of Data, or a Task"),
+        ([], {}, "IT gives list and no graphs"),
         (["a", "b"], {}, "IT gives str as graph 0: give torch_geometric Data"),
         ([Data(edge_index=torch.tensor([[0], [1]]))], {}, "graph 0 of IT does not say how many nodes it has"),
         (graphs(x=torch.zeros(0, 1).long(), edge_index=None), {}, "graph 1 of IT has no nodes: leave it out"),
-        (graphs(x=None, num_nodes=2), {}, "graph 1 of IT has no x, but others do: give all of them one"),
+        (graphs(x=None, num_nodes=2), {}, "graph 1 of IT has no x, but others do: give it to all graphs or none"),
         (graphs(x=torch.zeros(2, 3).long()), {}, "x of graph 1 of IT is 3 columns of torch.int64, that of"),
-        (graphs(x=torch.zeros(2, 1)), {}, "x of graph 1 of IT is 1 columns of torch.float32, that of graph 0"),
+        (graphs(x=torch.zeros(2, 1)), {}, "x of graph 1 of IT has 1 columns of torch.float32, but that of graph 0"),
         (graphs(x=torch.tensor([[0], [-1]])), {}, "x of graph 1 of IT has a category outside 0 to 999999"),
         (graphs(edge_attr=torch.zeros(5)), {}, "graph 0 of IT has no edge_attr, but others do"),
         (graphs(y=None), {}, "y of graph 1 of IT is NoneType: give every graph a tensor y"),
@@ -197,9 +197,9 @@ GIVEN = f"{__name__}:given"
         (graphs(), {"level": "node"}, "y of graph 0 of IT has 1 values for 2 nodes: check level='node'"),
         (graphs(y=torch.tensor([0.5])), {}, "y of graph 1 of IT is not a class: number the classes 0, 1, 2"),
         (graphs(y=torch.tensor([-1])), {}, "y of graph 1 of IT is not a class"),
-        (graphs(y=torch.tensor([float("nan")])), {"task": "regression"}, "y of graph 1 of IT is not finite"),
+        (graphs(y=torch.tensor([float("nan")])), {"task": "regression"}, "y of graph 1 of IT contains NaN or infinity"),
         (graphs(y=torch.zeros(1, 2)), {"task": "regression"}, "y of graph 1 of IT has 2 targets, that of graph 0"),
-        (graphs(y=torch.tensor([0.5])), {"task": "labels"}, "y of graph 1 of IT is neither 0, 1 nor NaN"),
+        (graphs(y=torch.tensor([0.5])), {"task": "labels"}, "y of graph 1 of IT has a value other than 0, 1 and NaN"),
         (graphs()[:2], {}, "2 graphs cannot be split into train, validation, test: at least 3 are needed"),
         ({"train": graphs(), "val": graphs()}, {}, "'val' is not a split: name them train, validation, test"),
         ((graphs(), {"train": [0], "validation": [1], "test": [1]}), {}, "graph 1 is in validation and in test"),
@@ -215,19 +215,19 @@ def test_wrong_graphs_are_a_mistake(value, options, sentence):
 
 def test_features_must_be_finite_and_one_for_each():
     numbers = [Data(x=torch.tensor([[1.0], [x]]), y=torch.tensor([1])) for x in (1.0, float("inf"), 2.0)]
-    with pytest.raises(UserError, match=f"x of graph 1 of {GIVEN} has a number that is not finite"):
+    with pytest.raises(UserError, match=f"x of graph 1 of {GIVEN} contains NaN or infinity"):
         python_dataset(GIVEN, {"value": numbers})
     edges = [Data(x=torch.zeros(2, 1), edge_index=torch.tensor([[0], [1]]), edge_attr=torch.zeros(2)) for _ in "abc"]
     with pytest.raises(UserError, match=f"edge_attr of graph 0 of {GIVEN} has 2 rows, not 1: give one for each"):
         python_dataset(GIVEN, {"value": edges})
     zeros = [Data(x=torch.zeros(2, 1), y=torch.tensor([0])) for _ in "abc"]
-    with pytest.raises(UserError, match=f"no target of {GIVEN} is beyond class 0: two classes are needed"):
+    with pytest.raises(UserError, match=f"all targets of {GIVEN} are class 0: training needs at least two classes"):
         python_dataset(GIVEN, {"value": zeros})
 
 
 def test_a_mask_is_one_column():
     (graph,) = [Data(x=torch.zeros(4, 1), y=torch.tensor([0, 1, 0, 1]), train_mask=torch.ones(4, 2).bool())]
-    with pytest.raises(UserError, match=f"train_mask of graph 0 of {GIVEN} is not one yes or no a node"):
+    with pytest.raises(UserError, match=f"train_mask of graph 0 of {GIVEN} does not have one value per node"):
         python_dataset(GIVEN, {"value": graph}, level="node")
 
 

@@ -59,13 +59,13 @@ def test_the_seed_draws_what_is_not_given():
 
 
 LINES = {
-    "not SMILES": ("C1CC,no,1,1,train", "'C1CC' is no molecule (it is not SMILES): correct it"),
-    "chemistry": ("CN(C)(C)C,no,1,1,train", "'CN(C)(C)C' is no molecule (Explicit valence for atom # 1 N, 4,"),
+    "not SMILES": ("C1CC,no,1,1,train", "'C1CC' is not a molecule (it is not SMILES): correct it"),
+    "chemistry": ("CN(C)(C)C,no,1,1,train", "'CN(C)(C)C' is not a molecule (Explicit valence for atom # 1 N, 4,"),
     "no SMILES": (",no,1,1,train", "'smiles' is empty: every row needs one"),
     "no target": ("CCC,no,1,,train", "'number' is empty: write a number"),
     "word as a target": ("CCC,no,1,much,train", "'much' in 'number' is not a finite number: write a number"),
     "unknown split": ("CCC,no,1,1,training", "'training' in 'split' is not a split: write train, validation, test"),
-    "cells too many": ("CCC,no,1,1,train,2", "6 cells, but the header names 5: put a cell with a comma in quotes"),
+    "cells too many": ("CCC,no,1,1,train,2", "6 cells, but the header has 5: put a cell that has a comma in quotes"),
 }
 
 
@@ -97,7 +97,7 @@ def test_a_wrong_line_is_named_or_left_out(file, caplog, capfd, text, sentence):
     [
         ({}, "some.csv, line 1: there is no column 'y': add it, or rename one of these: smiles, word, yes, number,"),
         ({"smiles": "SMILES"}, "some.csv, line 1: there is no column 'SMILES'"),
-        ({"targets": ()}, "targets names no column"),
+        ({"targets": ()}, "targets is empty"),
         (
             {"targets": ("word", "yes"), "task": "classification"},
             "classification reads one target column, not word, yes",

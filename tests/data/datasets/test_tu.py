@@ -121,5 +121,5 @@ def test_an_edge_given_twice_keeps_its_label(tmp_path):
 def test_only_classification(tmp_path):
     write_tu(tmp_path, "QM9", node_labels=3)
     write_tu_file(tmp_path, "QM9", "graph_attributes", torch.randn(GRAPHS, 2))
-    with pytest.raises(UserError, match="QM9 does not give a class for each graph"):
+    with pytest.raises(UserError, match="QM9 does not have a class for each graph"):
         tu("QM9", root=str(tmp_path))

@@ -129,7 +129,7 @@ def test_a_damaged_entry_is_made_again_with_a_warning(tmp_path, caplog):
     victim.write_bytes(content)
     with caplog.at_level(logging.WARNING):
         assert_same(prepare(graphs, 3, folder=tmp_path, progress=False), graphs, 3)
-    assert "is damaged (seq_set is not what was written) and is made again" in caplog.text
+    assert "is damaged (seq_set has changed since it was written) and is made again" in caplog.text
     caplog.clear()
     assert_same(prepare(graphs, 3, folder=tmp_path, progress=False), graphs, 3)
     assert not caplog.text

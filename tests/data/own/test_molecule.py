@@ -51,6 +51,6 @@ def test_what_is_no_molecule_is_a_mistake_and_rdkit_is_silent(smiles, reason, ca
     let_rdkit_speak(capfd)
     with pytest.raises(UserError) as caught:
         parse_smiles(smiles)
-    assert str(caught.value).startswith(f"'{smiles}' is no molecule ({reason}")
+    assert str(caught.value).startswith(f"'{smiles}' is not a molecule ({reason}")
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")

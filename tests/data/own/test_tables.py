@@ -37,7 +37,7 @@ def test_cells_beyond_the_header_are_told(file):
         assert table.torn == {n: 3 for n, line in enumerate(text.splitlines(), 1) if line.count(",") > 1}
         wrong, sentence = table.too_long()
         assert table.rows.index[wrong].tolist() == list(table.torn)
-        assert sentence(table.rows.iloc[1]).startswith("3 cells, but the header names 2: ")
+        assert sentence(table.rows.iloc[1]).startswith("3 cells, but the header has 2: ")
         assert table.rows.loc[3].tolist() == ["3", "4"]
 
 

@@ -94,7 +94,7 @@ LINES = {
     "category": ("nodes.csv", 9, "g2,b,9", "nodes.csv, line 9: '9' in 'cat_kind' did not occur in training, where the"),
     "no category": ("nodes.csv", 9, "g2,b,red", "nodes.csv, line 9: 'red' in 'cat_kind' is not a whole number"),
     "number": ("edges.csv", 6, "g2,a,b,long", "edges.csv, line 6: 'long' in 'x_length' is not a finite number"),
-    "node": ("edges.csv", 6, "g2,a,z,1", "edges.csv, line 6: target 'z' is no node of graph 'g2'"),
+    "node": ("edges.csv", 6, "g2,a,z,1", "edges.csv, line 6: target 'z' is not a node of graph 'g2'"),
 }
 
 
@@ -105,7 +105,7 @@ def test_a_wrong_line_is_named_or_its_graph_left_out(tmp_path, file, line, text,
     with pytest.raises(UserError) as caught:
         read(tmp_path, task)
     assert str(caught.value).startswith(f"{tmp_path}/{sentence}")
-    assert str(caught.value).endswith("(--on-error skip goes on without it)")
+    assert str(caught.value).endswith("(use --on-error skip to leave it out)")
     assert read(tmp_path, task, on_error="skip").names == [f"g{i}" for i in range(10) if i != 2]
 
 
@@ -145,7 +145,7 @@ def test_smiles_of_the_molecules_that_come_with_rdkit(tmp_path):
 def test_mistakes_in_smiles(tmp_path):
     file = write(tmp_path, {"new.csv": ["smiles", "CCO", "C1CC", "CO"]}) / "new.csv"
     reading = {"smiles": "atom_columns"}
-    with pytest.raises(UserError, match=r"new.csv, line 3: 'C1CC' is no molecule"):
+    with pytest.raises(UserError, match=r"new.csv, line 3: 'C1CC' is not a molecule"):
         from_smiles(file, "smiles", reading, "smiles_csv", Problems("raise"))
     assert from_smiles(file, "smiles", reading, "smiles_csv", Problems("skip")).names == ["CCO", "CO"]
     with pytest.raises(UserError, match="there is no column 'SMILES'"):
