@@ -1,1 +1,1 @@
-"""Networks: aggregators, sequence encoders, positional encodings, the GRED layer and the model."""
+"""Neural networks: aggregators, sequence encoders, positional and feature encoders, the GRED layer, models."""

@@ -1,4 +1,4 @@
-"""Dense layers as the published code starts them, embeddings, and the two forms of gelu."""
+"""Dense layers with the published initialisation, embeddings, and the two forms of gelu."""
 
 import math
 
@@ -8,12 +8,12 @@ from torch import Tensor, nn
 from gredkit import ranges
 from gredkit.nn.kernels.known import known
 
-TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut off at two standard deviations
+TRUNCATED_STD = 0.87962566103423978  # standard deviation of a standard normal truncated at ±2
 
 
 @torch.no_grad()
 def scaled_normal_(weight: Tensor, variance: float) -> Tensor:
-    """Fill with a normal distribution cut off at two standard deviations, of the given variance."""
+    """Fill with a normal distribution of the given variance, truncated at two standard deviations."""
     std = math.sqrt(variance) / TRUNCATED_STD
     return nn.init.trunc_normal_(weight, std=std, a=-2 * std, b=2 * std)
 
@@ -30,9 +30,10 @@ class Dense(nn.Linear):
 
 @known
 class Embed(nn.Embedding):
-    """Embedding with normal weights of a standard deviation, by default 1/√dim: rows of length about 1.
+    """Embedding with normally distributed weights. Shape: [...] -> [..., dim]
 
-    The published code has 0.01. Shape: [...] -> [..., dim]
+    size: number of symbols
+    std: initial standard deviation; None is 1/√dim (rows of length about 1), the published code has 0.01
     """
 
     def __init__(self, size: int, dim: int, std: float | None = None):
@@ -47,7 +48,7 @@ class Embed(nn.Embedding):
 
 @known
 class GELU(nn.GELU):
-    """gelu, exact (`erf`, which None stands for) or as published (`tanh`)."""
+    """gelu in its exact form ('erf' or None) or as in the published code ('tanh')."""
 
     def __init__(self, form: str | None = None):
         if form is not None:
@@ -61,5 +62,5 @@ def gelu_mlp(inputs: int, hidden: int, outputs: int, gelu: str | None) -> nn.Seq
 
 
 def dtype_of(module: nn.Module) -> torch.dtype:
-    """Of the numbers that it takes, whatever stands in its place."""
+    """The dtype of a module's parameters; torch's default dtype if it has none."""
     return next((parameter.dtype for parameter in module.parameters()), torch.get_default_dtype())

@@ -1,4 +1,4 @@
-"""The hop index of a batch, in the forms that aggregators and encoders read."""
+"""The hop index of a batch, in the forms that aggregators and encoders use."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from gredkit.nn.kernels.usable import outlived
 
 
 class Packed(NamedTuple):
-    """Sequences from the farthest hop to the target, longest sequence first, as a `PackedSequence` has them."""
+    """Sequences from the farthest hop to the target, longest sequence first, in the order of a `PackedSequence`."""
 
-    rows: Incidence  # [R x S+1], one set a row
-    batch_sizes: Tensor  # on the host
-    place: Tensor  # [N] where a node went in the sorted order
+    rows: Incidence  # [R x S+1], one set per row
+    batch_sizes: Tensor  # in main memory
+    place: Tensor  # [N] the position of a node in the sorted order
 
 
 @trusted
 @dataclass(frozen=True)
 class HopIndex:
-    """Hop sets and sequences of a batch of graphs.
+    """The hop sets and hop sequences of a batch of graphs.
 
     Row s of `sets` lists the members of set s; the last row, number S, is the empty set. The sequence of
     node v is `seq_set[seq_start[v]:seq_start[v + 1]]`, nearest hop first. Nothing here waits for a device:
-    all shapes follow from `profile`, which lives on the host.
+    all shapes follow from `profile`, which is in main memory.
 
-    Shape: num_nodes N, num_sets S (the empty one not counted), rows R
+    Shape: num_nodes N, num_sets S (without the empty set), rows R
     """
 
     set_size: Tensor  # [S + 1]
@@ -44,12 +44,12 @@ class HopIndex:
     seq_length: Tensor  # [N]
     seq_set: Tensor  # [R]
     last_hop: Tensor  # [N] K, or the diameter of the node's graph
-    profile: tuple[int, ...]  # how many nodes have a non-empty hop k, for k = 0, 1, …
-    full_profile: tuple[int, ...]  # the same with empty hops counted
+    profile: tuple[int, ...]  # the number of nodes whose hop k is not empty, for k = 0, 1, …
+    full_profile: tuple[int, ...]  # the same, but empty hops up to K count too
 
     @classmethod
     def of(cls, batch: Data) -> HopIndex:
-        """The index of a PyG batch of `HopData`, or of a single one."""
+        """The index of a PyG batch of `HopData`, or of a single `HopData`."""
         if "hop_seq_set" not in batch:
             raise UserError("this graph has no hop index: call gredkit.add_hops on it first")
         profiles = batch.hop_profile
@@ -77,17 +77,17 @@ class HopIndex:
 
     @property
     def width(self) -> int:
-        """The number of hops of the longest sequence, the target's own included."""
+        """The number of hops in the longest sequence, including hop 0."""
         return sum(count > 0 for count in self.profile)
 
     @cached_property
     def seq_start(self) -> Tensor:
-        """[N + 1] where the sequences begin."""
+        """[N + 1] the positions at which the sequences begin."""
         return starts(self.seq_length)
 
     @cached_property
     def targets(self) -> Incidence:
-        """[N x S + 1] the set at hop 0 of each node, the node alone."""
+        """[N x S + 1] the set at hop 0 of each node, which contains only the node."""
         return Incidence.one_a_row(self.seq_set[self.seq_start[:-1]], self.num_sets + 1)
 
     @cached_property
@@ -108,7 +108,7 @@ class HopIndex:
 
     @cached_property
     def rows(self) -> Incidence:
-        """[R x S + 1] the set of each row, rows of a node together, nearest hop first."""
+        """[R x S + 1] the set of each row; the rows of a node are consecutive, nearest hop first."""
         return Incidence.one_a_row(self.seq_set, self.num_sets + 1)
 
     @cached_property
@@ -118,24 +118,24 @@ class HopIndex:
 
     @cached_property
     def mask(self) -> Tensor:
-        """[N, width] whether a node has a hop k."""
+        """[N, width] whether hop k is part of a node's sequence."""
         return torch.arange(self.width, device=self.seq_set.device) < self.seq_length[:, None]
 
     @cached_property
     def grid(self) -> Incidence:
-        """[N * width x S + 1] the set at hop k of node v in row v * width + k, none beyond its length."""
+        """[N * width x S + 1] row v * width + k has the set at hop k of node v, or nothing beyond its length."""
         if self.seq_set.numel() == self.mask.numel():
             return self.rows
         return Incidence(starts(self.mask.flatten().long()), self.seq_set, self.num_sets + 1)
 
     @cached_property
     def index(self) -> Index:
-        """The sequences as the kernels read them; on a CPU."""
+        """The sequences in the form that the compiled kernels use; only on a CPU."""
         return Index(outlived(self.seq_start), outlived(self.seq_set), self.num_sets + 1)
 
     @cached_property
     def packed(self) -> Packed:
-        """The sequences in the order in which PyTorch's recurrent kernels read them."""
+        """The sequences in the order that PyTorch's recurrent modules use."""
         sizes = torch.tensor(self.profile[: self.width], dtype=torch.long)
         place = torch.empty_like(self.seq_length)
         order = self.seq_length.argsort(descending=True, stable=True)
@@ -148,7 +148,7 @@ class HopIndex:
 
     @cached_property
     def with_empty_hops(self) -> HopIndex:
-        """The same index with every sequence as long as K + 1: the missing hops show the empty set."""
+        """The same index with every sequence of length K + 1; the missing hops are the empty set."""
         length = self.last_hop + 1
         seq_set = torch.full((sum(self.full_profile),), self.num_sets, device=self.seq_set.device)
         seq_set[starts(length)[self.row_node] + self.row_hop] = self.seq_set

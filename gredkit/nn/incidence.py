@@ -16,18 +16,21 @@ from gredkit.nn.kernels.usable import can_fuse, has_kernels, is_transformed, out
 
 
 def starts(sizes: Tensor) -> Tensor:
-    """[n] sizes -> [n + 1] where each segment begins, and where the last one ends."""
+    """The position at which each segment begins, and the end of the last one. Shape: sizes [n] -> [n + 1]"""
     return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
 
 
 @trusted
 class Incidence:
-    """Which columns stand in which row: `columns[start[r]:start[r + 1]]`.
+    """A sparse matrix of zeros and ones; row r has its ones at `columns[start[r]:start[r + 1]]`.
 
-    Summing set members and looking up the set at a hop are products with such a matrix, and the gradient
-    of either is the product with its transpose, which is built once and serves all layers.
+    Summing the members of sets and looking up the set at a hop are products with such a matrix. The gradient
+    of either is the product with its transpose, which is built once and used by all layers.
 
     Shape: start [rows + 1], columns [entries]
+
+    num_columns: number of columns of the matrix
+    single: whether every row has exactly one entry
     """
 
     def __init__(self, start: Tensor, columns: Tensor, num_columns: int, single: bool = False):
@@ -35,15 +38,15 @@ class Incidence:
 
     @classmethod
     def one_a_row(cls, columns: Tensor, num_columns: int) -> Incidence:
-        """A matrix with exactly one entry a row: a look-up."""
+        """A matrix with exactly one entry per row: a look-up."""
         start = torch.arange(columns.numel() + 1, device=columns.device)
         return cls(start, columns.long().contiguous(), num_columns, single=True)
 
     @classmethod
     def by_column(cls, columns: Tensor, num_columns: int) -> Incidence:
-        """The transpose of that: which of the entries have a column."""
+        """The transpose of `one_a_row`: for each column, the entries that have it."""
         grouped = cls.one_a_row(columns, num_columns).transposed
-        grouped.__dict__["transposed"] = cls.one_a_row(columns, num_columns)  # another one, so no circle
+        grouped.__dict__["transposed"] = cls.one_a_row(columns, num_columns)  # a new object, to avoid a reference cycle
         return grouped
 
     @property
@@ -60,7 +63,7 @@ class Incidence:
 
     @cached_property
     def entries(self) -> Incidence:
-        """[rows x entries] which entries a row has."""
+        """[rows x entries] the entries that belong to each row."""
         count = self.columns.numel()
         by_entry = Incidence(self.start, torch.arange(count, device=self.start.device), count)
         by_entry.__dict__["transposed"] = Incidence.one_a_row(self.entry_row, self.num_rows)
@@ -68,7 +71,7 @@ class Incidence:
 
     @cached_property
     def transposed(self) -> Incidence:
-        # No link back: two matrices that hold each other would outlive their batch.
+        # No link back: a reference cycle would keep both matrices alive after their batch.
         if self.columns.is_cpu and has_kernels():
             turned = self.sums.transposed()
             matrix = Incidence(turned.start, turned.columns, self.num_rows)
@@ -80,12 +83,12 @@ class Incidence:
 
     @cached_property
     def sums(self) -> Sums:
-        """The same as kernels read it, checked; on a CPU."""
+        """The same matrix, checked, in the form that the compiled kernels use; only on a CPU."""
         return Sums(outlived(self.start), outlived(self.columns), self.num_columns)
 
     def sum(self, x: Tensor) -> Tensor:
-        """Sum the listed rows of x; nothing listed sums to zero. Shape: [columns, d] -> [rows, d]"""
-        if is_transformed():  # by operations that PyTorch differentiates and maps in every way
+        """For each row, the sum of the listed rows of x; zero if there are none. Shape: [columns, d] -> [rows, d]"""
+        if is_transformed():  # use only operations that all transformations of PyTorch support
             members = x.index_select(0, self.columns)
             return x.new_zeros(self.num_rows, *x.shape[1:]).index_add(0, self.entry_row, members)
         return _Product.apply(x, self)

@@ -1,4 +1,4 @@
-"""The width that gives a model a wanted number of parameters."""
+"""Find the width that gives a model a certain number of parameters."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from gredkit.nn.models.gred import count_parameters
 
 
 def width_for(build: Callable[[int], nn.Module], budget: int, largest: int = 4096) -> int:
-    """The width whose parameter count is nearest to the budget: `build(width)` must grow with it."""
+    """The width whose parameter count is nearest to the budget; `build(width)` must grow with the width."""
 
     def count(width: int) -> int:
         return parameters_of(lambda: build(width))
@@ -28,10 +28,10 @@ def width_for(build: Callable[[int], nn.Module], budget: int, largest: int = 409
 def widths_for(
     build: Callable[[int, int], nn.Module], budget: int, tolerance: float = 0.01, largest: int = 4096
 ) -> tuple[int, int]:
-    """Width and state width within `tolerance` of the budget: `build(width, state_width)`.
+    """Width and state width with which `build(width, state_width)` is within `tolerance` of the budget.
 
-    One step of the width alone changes a small model by more than a hundredth. The state width, as near to
-    the width as the budget allows, makes up the rest; a model without a state keeps the nearest width.
+    One step of the width alone changes a small model by more than 1 %. The state width, as near to the width
+    as the budget allows, makes up the difference; a model without a state keeps the nearest width.
     """
     nearest = width_for(lambda width: build(width, width), budget, largest)
     best, off = (nearest, nearest), float("inf")
@@ -43,21 +43,21 @@ def widths_for(
         if off <= tolerance:
             return best
     raise UserError(
-        f"no width within {tolerance:.0%} of {budget:,} parameters: the nearest is {best[0]}, off by {off:.1%}"
+        f"no width gives {budget:,} parameters within {tolerance:.0%}: the nearest is {best[0]}, off by {off:.1%}"
     )
 
 
 def check_memory(model: nn.Module) -> None:
-    """Whether this machine could hold the weights of a model, which may be on torch's `meta` device."""
+    """Raise if this machine has too little memory for a model's weights; it may be on torch's `meta` device."""
     needed = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
     if needed > (there := psutil.virtual_memory().total):
         raise UserError(
-            f"the model would have {count_parameters(model):,} parameters, {needed / 1e9:,.0f} GB, and this machine "
-            f"has {there / 1e9:,.0f} GB of memory: make it narrower or less deep"
+            f"the model would have {count_parameters(model):,} parameters, {needed / 1e9:,.0f} GB, but this machine "
+            f"has {there / 1e9:,.0f} GB of memory: reduce its width or its number of layers"
         )
 
 
 def parameters_of(build: Callable[[], nn.Module]) -> int:
-    """How many parameters a model would have, without making it."""
+    """The number of parameters of a model, without allocating them."""
     with torch.device("meta"):
         return count_parameters(build())

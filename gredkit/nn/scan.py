@@ -1,4 +1,4 @@
-"""A parallel scan: the linear recurrence in logarithmic depth, with its own backward."""
+"""A parallel scan: all states of a linear recurrence in logarithmic depth, with its own backward pass."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from gredkit.nn.kernels.usable import is_transformed
 def linear_scan(a: Tensor, b: Tensor, reverse: bool = False) -> Tensor:
     """All states of the recurrence s_t = a_t * s_{t-1} + b_t with s_{-1} = 0.
 
-    Depth O(log T), work O(T). `a` is broadcast against `b`; with `reverse` the recurrence runs from the
-    end: s_t = a_t * s_{t+1} + b_t. Real or complex.
+    Depth O(log T), work O(T). Real or complex; `a` is broadcast against `b`. With `reverse` the recurrence
+    runs from the end: s_t = a_t * s_{t+1} + b_t.
     Shape: a [..., T or 1, d], b [..., T, d] -> [..., T, d]
     """
     dtype = torch.promote_types(a.dtype, b.dtype)
@@ -35,7 +35,7 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         # With g_t the gradient of s_t and G_t that of b_t:  G_t = g_t + conj(a_{t+1}) G_{t+1},
-        # the same recurrence from the end; a_t receives G_t conj(s_{t-1}).
+        # which is the same recurrence from the end; the gradient of a_t is G_t conj(s_{t-1}).
         a, states = ctx.saved_tensors
         later = a if a.shape[-2] == 1 else torch.cat([a[..., 1:, :], torch.zeros_like(a[..., :1, :])], -2)
         into_b = linear_scan(later.conj(), grad, reverse=True)
@@ -47,7 +47,7 @@ class _Scan(torch.autograd.Function):
 
 
 def _states(a: Tensor, b: Tensor) -> Tensor:
-    """Merge neighbours in pairs, scan the half as long sequence, fill in the states between."""
+    """Merge neighbours in pairs, scan the sequence of half the length, then fill in the states between."""
     length = b.shape[-2]
     if length == 1:
         return b.clone()

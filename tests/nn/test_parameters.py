@@ -32,5 +32,5 @@ def test_no_other_width_is_nearer(name, budget):
 
 
 def test_a_budget_that_cannot_be_met_is_a_mistake():
-    with pytest.raises(UserError, match="no width within 1% of 100 parameters"):
+    with pytest.raises(UserError, match="no width gives 100 parameters within 1%"):
         widths_for(lambda width, state: GRED(SPEC, dim=width), 100)

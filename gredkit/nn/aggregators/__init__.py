@@ -1,1 +1,1 @@
-"""Hop aggregators: one class a file, each registered under a short name."""
+"""Hop aggregators: one class per file, each registered under a short name."""

@@ -10,10 +10,13 @@ from gredkit.registry import AGGREGATORS
 
 @AGGREGATORS.register("attention")
 class AttentionAggregator(Aggregator):
-    """A weighted mean of the members, weights by a softmax over the set, for each of several heads.
+    """Weighted mean of the members; each head has its own weights, a softmax over the set.
 
-    a_s = W_o concat_i Σ_{u∈s} softmax_{u∈s}(q_i · h_u) W_i h_u. The empty set is W_o's bias.
+    a_s = W_o concat_i Σ_{u∈s} softmax_{u∈s}(q_i · h_u) W_i h_u
+    The empty set gives the bias of W_o.
     Shape: h [nodes, dim] -> [sets + 1, dim]
+
+    heads: number of attention heads
     """
 
     def __init__(self, dim: int, heads: int = 4):

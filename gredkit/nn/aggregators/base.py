@@ -1,4 +1,4 @@
-"""What an aggregator is."""
+"""The interface of an aggregator."""
 
 from abc import ABC, abstractmethod
 
@@ -8,10 +8,12 @@ from gredkit.nn.hop_index import HopIndex
 
 
 class Aggregator(nn.Module, ABC):
-    """Turns each hop set into one row, whatever the order of its members; built as `Aggregator(dim)`.
+    """Turns each hop set into one row that does not depend on the order of its members.
 
-    The last row stands for the empty set. The layer's set MLP, the paper's MLP2, comes after it.
+    The last row is that of the empty set. The layer applies its set MLP (MLP2 in the paper) to the result.
     Shape: h [nodes, dim] -> [sets + 1, dim]
+
+    dim: width of the rows, the only argument that the layer passes
     """
 
     @abstractmethod

@@ -8,9 +8,9 @@ from gredkit.registry import AGGREGATORS
 
 @AGGREGATORS.register("max")
 class MaxAggregator(Aggregator):
-    """The largest value of each feature: forgets how often it occurs. The empty set is zero.
+    """Maximum of each feature over the members: ignores how often a value occurs.
 
-    a_s = max_{u∈s} h_u
+    a_s = max_{u∈s} h_u;  0 for the empty set
     Shape: h [nodes, dim] -> [sets + 1, dim]
     """
 

@@ -8,9 +8,9 @@ from gredkit.registry import AGGREGATORS
 
 @AGGREGATORS.register("mean")
 class MeanAggregator(Aggregator):
-    """The mean of the members: forgets how many there are. The empty set is zero.
+    """Mean of the members: ignores how many there are.
 
-    a_s = Σ_{u∈s} h_u / |s|
+    a_s = Σ_{u∈s} h_u / |s|;  0 for the empty set
     Shape: h [nodes, dim] -> [sets + 1, dim]
     """
 

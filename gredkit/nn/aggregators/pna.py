@@ -11,11 +11,13 @@ from gredkit.registry import AGGREGATORS
 
 @AGGREGATORS.register("pna")
 class PNAAggregator(Aggregator):
-    """Mean, maximum, minimum and standard deviation, each also scaled up and down by the set's size.
+    """Mean, maximum, minimum and standard deviation of the members, each also scaled up and down by the set's size.
 
-    With ρ = log(|s| + 1) / mean_log_size: a_s = W [1, ρ, 1/ρ] ⊗ [mean, max, min, std]. The empty set is W's
-    bias. `mean_log_size` is the mean of log(|s| + 1) over the hop sets of the training graphs.
+    a_s = W [1, ρ, 1/ρ] ⊗ [mean, max, min, std]  with  ρ = log(|s| + 1) / mean_log_size
+    The empty set gives the bias of W.
     Shape: h [nodes, dim] -> [sets + 1, dim]
+
+    mean_log_size: the mean of log(|s| + 1) over the hop sets of the training graphs
     """
 
     def __init__(self, dim: int, mean_log_size: float = 1.0):
@@ -29,7 +31,7 @@ class PNAAggregator(Aggregator):
         dim = h.shape[1]
         mean = segment_reduce(h, hops.sets, "mean")
         extremes = segment_reduce(torch.cat([h, -h], 1), hops.sets, "max")
-        # Deviations from the mean, not a difference of squares: exact zero for equal members in any precision.
+        # Deviations from the mean, not a difference of squares: exactly zero for equal members in any precision.
         deviation = h[hops.sets.columns] - mean[hops.sets.entry_row]
         size = hops.set_size.to(h.dtype)[:, None]
         variance = hops.sets.entries.sum(deviation.square()) / size.clamp(min=1)

@@ -10,7 +10,7 @@ from gredkit.registry import AGGREGATORS
 @AGGREGATORS.register("sum")
 @known
 class SumAggregator(Aggregator):
-    """The sum of the members: the paper's DeepSets form, injective on multisets with the MLPs around it.
+    """Sum of the members, as in the paper (DeepSets): injective on multisets together with the MLPs around it.
 
     a_s = Σ_{u∈s} h_u
     Shape: h [nodes, dim] -> [sets + 1, dim]

@@ -1,1 +1,1 @@
-"""Sequence encoders: one class a file, each registered under a short name."""
+"""Sequence encoders: one class per file, each registered under a short name."""

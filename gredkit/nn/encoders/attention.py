@@ -13,14 +13,16 @@ MOST_HEADS = 1024
 
 @ENCODERS.register("attention")
 class Attention(SequenceEncoder):
-    """Multi-head self-attention over hops, read at the target, the paper's GRED_Attn.
+    """Multi-head self-attention over hops, read at the target: GRED_Attn in the paper.
 
     y_v = W_o concat_i Σ_k softmax_k(q_i(z_{v,0}) · k_i(z_{v,k})) v_i(z_{v,k})
-    It does not know the order of the hops unless `order` adds a sinusoidal code of k to what the keys and
-    values see. An empty hop that is read is a key and value of z_∅ like any other; one that is not read
-    takes no part in the softmax. All four matrices start with variance 1 / fan_in and zero bias, so that scores of
-    normalised rows begin with variance about 1.
+    With empty_hops='constant', an empty hop is a key and value made of z_∅; with 'zero' it is masked in the
+    softmax. All four matrices start with variance 1 / fan_in and zero bias, so that the scores of normalised
+    rows start with a variance of about 1.
     Shape: z [sets + 1, dim] -> [nodes, dim]
+
+    heads: number of attention heads
+    order: whether keys and values include a sinusoidal code of k; without it the order of hops is unknown
     """
 
     def __init__(self, dim: int, heads: int = 8, order: bool = False):
@@ -38,7 +40,7 @@ class Attention(SequenceEncoder):
             rows = hops.grid.sum(z).view(hops.num_nodes, hops.width, -1)
             rows = rows + sinusoidal(hops.width, z.shape[1], z)
             key, value = self.key(rows), self.value(rows)
-        else:  # once a set, not once a row
+        else:  # once per set, not once per row
             key, value = (hops.grid.sum(x).view(hops.num_nodes, hops.width, -1) for x in (self.key(z), self.value(z)))
         read = F.scaled_dot_product_attention(
             query, self._heads(key), self._heads(value), attn_mask=hops.mask[:, None, None]
@@ -54,7 +56,7 @@ class Attention(SequenceEncoder):
 
 
 def sinusoidal(length: int, dim: int, like: Tensor) -> Tensor:
-    """Sine and cosine of k at wavelengths from 2π to 10000 · 2π. Shape: [length, dim]"""
+    """Sine and cosine of k with wavelengths from 2π to 10000 · 2π. Shape: -> [length, dim]"""
     full = torch.promote_types(like.dtype, torch.float32)
     k = torch.arange(length, device=like.device, dtype=full)[:, None]
     rate = 10000 ** -(torch.arange((dim + 1) // 2, device=like.device, dtype=full) * 2 / dim)

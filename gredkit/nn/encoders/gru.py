@@ -6,12 +6,12 @@ from gredkit.registry import ENCODERS
 
 @ENCODERS.register("gru")
 class GRU(Recurrent):
-    """Gated recurrent unit.
+    """Gated recurrent unit over hops, farthest first, read at the target.
 
     s_k = GRU(z_{v,k}, s_{k+1});  y_v = W_out s_0
-    Starts with orthogonal recurrence and a bias of 1 of the update gate, which in PyTorch keeps the state as an
-    LSTM's forget gate does, unless `init='pytorch'`.
-    An empty hop that is read is one more step on z_∅; one that is not read is no step at all.
+    Starts with an orthogonal recurrence and a bias of 1 in the update gate (which in PyTorch keeps the state, as
+    the forget gate of an LSTM does), unless init='pytorch'.
+    With empty_hops='constant', an empty hop is one more step on z_∅; with 'zero' it is skipped.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 

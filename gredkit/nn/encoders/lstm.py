@@ -6,11 +6,11 @@ from gredkit.registry import ENCODERS
 
 @ENCODERS.register("lstm")
 class LSTM(Recurrent):
-    """Long short-term memory, the paper's GRED_LSTM.
+    """Long short-term memory over hops, farthest first, read at the target: GRED_LSTM in the paper.
 
     (s_k, c_k) = LSTM(z_{v,k}, (s_{k+1}, c_{k+1}));  y_v = W_out s_0
-    Starts with orthogonal recurrence and a forget bias of 1 unless `init='pytorch'`.
-    An empty hop that is read is one more step on z_∅; one that is not read is no step at all.
+    Starts with an orthogonal recurrence and a forget bias of 1, unless init='pytorch'.
+    With empty_hops='constant', an empty hop is one more step on z_∅; with 'zero' it is skipped.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 

@@ -9,11 +9,11 @@ from gredkit.registry import ENCODERS
 
 @ENCODERS.register("mean")
 class Mean(SequenceEncoder):
-    """The mean of the hops: the control that forgets order.
+    """Mean over the hops: the control that ignores their order.
 
-    y_v = W_out Σ_k z_{v,k} / (number of hops read)
-    W_out is there because every other encoder has one.
-    An empty hop that is read counts as one more z_∅; one that is not read is not counted.
+    y_v = W_out Σ_k z_{v,k} / (number of hops)
+    It has W_out because every other encoder has one.
+    With empty_hops='constant', an empty hop counts as one more z_∅; with 'zero' it is not counted.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 

@@ -6,11 +6,11 @@ from gredkit.registry import ENCODERS
 
 @ENCODERS.register("rnn")
 class RNN(Recurrent):
-    """Vanilla RNN, the paper's GRED_RNN.
+    """Vanilla RNN (tanh) over hops, farthest first, read at the target: GRED_RNN in the paper.
 
     s_k = tanh(W z_{v,k} + U s_{k+1} + b);  y_v = W_out s_0
-    Starts with orthogonal recurrence unless `init='pytorch'`.
-    An empty hop that is read is one more step on z_∅; one that is not read is no step at all.
+    Starts with an orthogonal recurrence, unless init='pytorch'.
+    With empty_hops='constant', an empty hop is one more step on z_∅; with 'zero' it is skipped.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
 

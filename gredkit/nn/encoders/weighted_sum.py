@@ -12,12 +12,14 @@ from gredkit.registry import ENCODERS
 
 @ENCODERS.register("weighted_sum")
 class WeightedSum(SequenceEncoder):
-    """One learned weight a hop, as SPN combines hops, which also makes them sum to 1.
+    """Sum over the hops with one learned weight per hop, like SPN (whose weights also sum to 1).
 
     y_v = W_out Σ_k w_k z_{v,k},  w_k = 1 at the start
-    W_out is there because every other encoder has one. Hops from `hops - 1` on share the last weight. An empty
-    hop that is read adds w_k z_∅; one that is not read adds nothing.
+    It has W_out because every other encoder has one. With empty_hops='constant', an empty hop adds w_k z_∅;
+    with 'zero' it adds nothing.
     Shape: z [sets + 1, dim] -> [nodes, dim]
+
+    hops: number of weights; hops from `hops - 1` on share the last one
     """
 
     def __init__(self, dim: int, hops: int = 64):

@@ -1,1 +1,1 @@
-"""Feature encoders: one class a file, each registered under a short name."""
+"""Feature encoders: one class per file, each registered under a short name."""

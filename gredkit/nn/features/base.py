@@ -1,4 +1,4 @@
-"""What a feature encoder is."""
+"""The interface of a feature encoder."""
 
 from abc import ABC, abstractmethod
 
@@ -9,9 +9,12 @@ from gredkit.errors import UserError
 
 
 class FeatureEncoder(nn.Module, ABC):
-    """Turns what a node or an edge carries into one row; built as `FeatureEncoder(columns, dim)`.
+    """Turns the features of a node or an edge into one row of the model's width.
 
     Shape: x [items] or [items, columns] -> [items, dim]
+
+    columns: the number of dense columns, or the vocabulary size of each categorical one
+    dim: width of the rows
     """
 
     @abstractmethod
@@ -19,7 +22,7 @@ class FeatureEncoder(nn.Module, ABC):
 
 
 def usual_features(columns: Columns) -> str:
-    """The name of the feature encoder for columns of a kind."""
+    """The default feature encoder: 'dense' for numbers, 'categorical' for categories."""
     return "dense" if isinstance(columns, int) else "categorical"
 
 

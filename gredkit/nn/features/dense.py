@@ -10,10 +10,12 @@ from gredkit.registry import FEATURES
 
 @FEATURES.register("dense")
 class DenseFeatures(FeatureEncoder):
-    """Two dense layers over real-valued columns: the published encoder of superpixels.
+    """Two dense layers over real-valued columns: the published encoder for superpixels.
 
-    Dense(gelu(Dense(x))). `gelu` is the model's unless it is set.
+    Dense(gelu(Dense(x)))
     Shape: x [items] or [items, columns] -> [items, dim]
+
+    gelu: 'erf' (exact) or 'tanh' (as published); None takes the model's
     """
 
     def __init__(self, columns: Columns, dim: int, gelu: str | None = None):

@@ -10,10 +10,11 @@ from gredkit.registry import FEATURES
 
 @FEATURES.register("embedding")
 class Embedding(FeatureEncoder):
-    """The embedding of one symbol, given by its number or as a one-hot row: the published encoder of PATTERN.
+    """Embedding of a single symbol, given as a number or as a one-hot row: the published encoder for PATTERN.
 
-    `std` is that of the embeddings at the start: 0.01 as published, 1/√dim if None.
     Shape: x [items], [items, 1] or one-hot [items, vocabulary] -> [items, dim]
+
+    std: initial standard deviation of the embeddings; None is 1/√dim, the published code has 0.01
     """
 
     def __init__(self, columns: Columns, dim: int, std: float | None = None):

@@ -1,1 +1,1 @@
-"""Fused CPU kernels for the layer: C that is compiled on first use, beside PyTorch code that computes the same."""
+"""Fused CPU kernels for the GRED layer: C code, compiled on first use, that computes the same as the PyTorch code."""

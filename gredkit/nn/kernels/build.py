@@ -1,4 +1,4 @@
-"""The kernels as a library: compiled for the machine at hand, once, with its own C compiler, and loaded if whole."""
+"""Compile the kernels once with this machine's C compiler, and load the library after checking it."""
 
 import ctypes
 import logging
@@ -19,12 +19,12 @@ from gredkit.system.own_folder import check_file, private_folder
 log = logging.getLogger(__name__)
 
 SOURCES = sorted(Path(__file__).parent.glob("*.[ch]"))
-# Sums stay in the order in which they are written, and what is not finite stays so.
+# No flag that reorders sums or ignores NaN and infinity.
 FLAGS = ("-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fPIC")
 SWITCH = "GREDKIT_KERNELS"
 TRIAL = "import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); [getattr(library, name) for name in sys.argv[2:]]"
 
-# What the functions take: c is int, n a count, u unsigned, f float, p a pointer. They return whether it was done.
+# Argument types: c is int, n a count, u unsigned, f float, p a pointer. The functions return a status (0: success).
 TYPES = {"c": ctypes.c_int, "n": ctypes.c_int64, "u": ctypes.c_uint32, "f": ctypes.c_float, "p": ctypes.c_void_p}
 FUNCTIONS = {
     "start_threads": "c",
@@ -44,35 +44,35 @@ FUNCTIONS = {
     "gate_backward": "cnccufupppppp",
     "layers_forward": "cpuppppppp",
     "layers_backward": "cpupppppppppp",
-    "layer_kept": "p>n",  # but for this one: a count
+    "layer_kept": "p>n",  # the exception: it returns a count
 }
 
 
 def library() -> ctypes.CDLL | None:
-    """The compiled kernels, or None where they cannot be had or `$GREDKIT_KERNELS` is 0."""
+    """The compiled kernels, or None if they cannot be compiled or `$GREDKIT_KERNELS` is 0."""
     return _found()[0]
 
 
 def why_none() -> str:
-    """Why there are no kernels; empty if there are."""
+    """The reason why there are no kernels; empty if there are."""
     return _found()[1]
 
 
 @cache
 def _found() -> tuple[ctypes.CDLL | None, str]:
-    """Looked for once a process; what the user did not choose is said in one line, also in a notebook."""
+    """The library and the reason if there is none, found once per process; a failure is logged in one line."""
     if os.environ.get(SWITCH) == "0":
         return None, f"{SWITCH} is 0"
     try:
         return load(_built()), ""
-    except (CannotCompile, OSError, NotImplementedError) as error:  # the last: a disk without locks
+    except (CannotCompile, OSError, NotImplementedError) as error:  # the last: a disk without file locks
         why = cause(error)
-        log.warning("gredkit runs without its compiled kernels, slower: %s (%s=0 hides this line)", why, SWITCH)
+        log.warning("gredkit runs slower, without its compiled kernels: %s (%s=0 hides this line)", why, SWITCH)
         return None, why
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """The functions of a library that is known to be whole."""
+    """Load a library that has been checked, and declare its functions."""
     found = ctypes.CDLL(str(path))
     for name, types in FUNCTIONS.items():
         arguments, _, result = types.partition(">")
@@ -82,7 +82,7 @@ def load(path: Path) -> ctypes.CDLL:
 
 
 def _built() -> Path:
-    """The library, compiled unless it is there and whole; its name says for which source, compiler and processor."""
+    """The path of the library, compiled if necessary; its name is a hash of source, compiler and processor."""
     folder = private_folder("kernels")
     compiler = Compiler(folder)
     about = compiler.output(*FLAGS, "-dM", "-E", "-x", "c", os.devnull)
@@ -96,7 +96,7 @@ def _built() -> Path:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether it is what was compiled: a damaged library would end the process that loads it."""
+    """Whether the file is what was compiled: loading a damaged library would crash the process."""
     try:
         for file in (path, _checksum(path)):
             check_file(file)
@@ -106,7 +106,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def compile_to(compiler: Compiler, path: Path, *flags: str) -> None:
-    """Compile the library and its checksum, whole or not at all; it is tried in a process of its own first."""
+    """Compile the library and write its checksum; it is first loaded in a separate process as a test."""
     with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
         made = Path(temporary) / "kernels.so"
         files = [str(source) for source in SOURCES if source.suffix == ".c"]
@@ -115,10 +115,10 @@ def compile_to(compiler: Compiler, path: Path, *flags: str) -> None:
             output([sys.executable, "-I", "-S", "-c", TRIAL, str(made), *FUNCTIONS])
             made.chmod(0o700)
         except (OSError, subprocess.SubprocessError):
-            raise CannotCompile(f"what the C compiler {compiler.name!r} makes cannot be loaded") from None
+            raise CannotCompile(f"the output of the C compiler {compiler.name!r} cannot be loaded") from None
         (checksum := Path(temporary) / "checksum").write_text(_digest(made))
         checksum.chmod(0o600)
-        checksum.replace(_checksum(path))  # first: a library without one is compiled again
+        checksum.replace(_checksum(path))  # first, because a library without a checksum is compiled again
         made.replace(path)
 
 

@@ -1,4 +1,4 @@
-"""The one place where C is called, and where all that it reads and writes is checked before."""
+"""The only place that calls C; everything that C reads and writes is checked before."""
 
 import ctypes
 import threading
@@ -11,31 +11,31 @@ from torch import Tensor, nn
 
 from gredkit.nn.kernels.build import library
 
-LARGEST = 2**24  # columns of a row, or hops: the kernels count what a few rows have in 32 bits
-PLAIN = (Tensor, nn.Parameter)  # a subclass may mean something else by its numbers
-STATUS = {  # what functions return, as in common.h
+LARGEST = 2**24  # columns of a row, or hops: the kernels count the numbers of a few rows in 32 bits
+PLAIN = (Tensor, nn.Parameter)  # a subclass may give its numbers another meaning
+STATUS = {  # the return values of the functions, as in common.h
     1: (MemoryError, "there is not enough memory for a kernel and its threads"),
-    2: (IndexError, "an index lists a row that is not there, or says in no order where its own rows begin"),
-    3: (IndexError, "two nodes have the same set at hop 0, which is each node's own"),
+    2: (IndexError, "an index names a row that does not exist, or the starts of its rows are not in order"),
+    3: (IndexError, "two nodes have the same set at hop 0, but each node must have its own"),
 }
 
 CALLED: set[str] = set()  # the functions that ran in this process
-_threads = threading.local()  # how many each thread of Python has had
+_threads = threading.local()  # how many OpenMP threads each Python thread has started
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Call a kernel with as many threads as PyTorch uses; what it cannot do is an exception."""
+    """Call a kernel with as many threads as PyTorch uses; raises an exception if it fails."""
     found, threads = library(), torch.get_num_threads()
     if found is None:
-        raise RuntimeError("there are no kernels here: gredkit.nn.kernels.build.why_none() says why")
+        raise RuntimeError("there are no compiled kernels: gredkit.nn.kernels.build.why_none() says why")
     if getattr(_threads, "count", 0) != threads:
-        _threads.count = 0  # until they are there
+        _threads.count = 0  # until they have started
         _check(found.start_threads(threads))
         _threads.count = threads
     try:
         status = getattr(found, name)(threads, *map(_as_c, arguments))
     except ctypes.ArgumentError as error:
-        raise ValueError(f"{name} takes numbers of other types: {error}") from None
+        raise ValueError(f"{name} takes arguments of other types: {error}") from None
     _check(status)
     CALLED.add(name)
 
@@ -47,7 +47,7 @@ def _check(status: int) -> None:
 
 
 def expect(tensors: Sequence[Tensor], shapes: Sequence[tuple[int, ...]], dtype: torch.dtype = torch.float32) -> None:
-    """Refuse tensors that C would misread: of these shapes, plain, contiguous, and in the memory of the CPU."""
+    """Raise unless the tensors have these shapes and dtype and are plain, contiguous and on the CPU."""
     if len(tensors) != len(shapes):
         raise ValueError(f"a kernel takes {len(shapes)} tensors here, not {len(tensors)}")
     for tensor, shape in zip(tensors, shapes, strict=True):
@@ -65,10 +65,10 @@ def expect(tensors: Sequence[Tensor], shapes: Sequence[tuple[int, ...]], dtype: 
 
 
 def expect_sizes(**sizes: int) -> None:
-    """Refuse sizes with which the kernels would count wrong."""
+    """Raise if a size is too large for the counters of the kernels."""
     for name, size in sizes.items():
         if not isinstance(size, int) or not 1 <= size <= LARGEST:
-            raise ValueError(f"{name} is {size}, and the kernels take 1 to {LARGEST}")
+            raise ValueError(f"{name} is {size}, but the kernels take 1 to {LARGEST}")
 
 
 def _about(tensor: Any) -> str:
@@ -78,7 +78,7 @@ def _about(tensor: Any) -> str:
 
 
 def _as_c(value: Any) -> Any:
-    """Tensors become pointers, sequences of tensors structures of pointers."""
+    """Convert tensors to pointers, and sequences of tensors to arrays of pointers."""
     if isinstance(value, Tensor):
         return value.data_ptr()
     if isinstance(value, ctypes.Structure):

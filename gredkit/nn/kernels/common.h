@@ -1,9 +1,9 @@
-/* What the kernels share: elementwise functions, products of small matrices, scratch memory.
+/* Functions that the kernels share: elementwise functions, products of small matrices, scratch memory.
  *
- * They compute the GRED layer on a CPU, a tile of rows at a time, so that what a tile needs stays in the cache from the
- * first step to the last. All is float32, row-major and deterministic: what threads add up is added in a fixed order.
- * ops.py says what each function computes; the tests compare all of them with PyTorch. Rows of scratch arrays are padded
- * to a multiple of 8 columns, so that products have no remainder; what stands in the padding of a result is not read.
+ * The kernels compute the GRED layer on a CPU, one tile of rows at a time, so that the data of a tile stays in the cache
+ * from the first step to the last. Everything is float32, row-major and deterministic: results of threads are summed in a
+ * fixed order. ops.py describes what each function computes; the tests compare all of them with PyTorch. Rows of scratch
+ * arrays are padded to a multiple of 8 columns, so that products have no remainder; the padding of a result is never read.
  */
 #pragma once
 #include <math.h>
@@ -26,9 +26,9 @@ static inline index_t smaller(index_t a, index_t b) { return a < b ? a : b; }
 
 /* ---- elementwise functions, written so that compilers vectorise the loops around them ---- */
 
-/* Of -x for x from 0 on; beyond 87 it is that of -87. The fit of the fraction has a relative error of 4e-9. */
+/* exp(-x) for x >= 0; beyond 87 it is exp(-87). The polynomial for the fraction has a relative error of 4e-9. */
 static inline float exp_of_minus(float x) {
-  const float number = x < 87.0f ? x : 87.0f; /* also if x is none: what is no number has no power of two */
+  const float number = x < 87.0f ? x : 87.0f; /* also if x is NaN, which has no power of two */
   x = x > 87.0f ? 87.0f : x;
   const float n = rintf(number * -1.44269504f);
   const float r = n * 2.12194440e-4f - (x + n * 0.693359375f);
@@ -75,7 +75,7 @@ static inline void gelu_tanh(float x, float *value, float *slope) {
   *slope = s + x * s * (1.0f - s) * 1.59576912f * (1.0f + 3 * 0.044715f * x * x);
 }
 
-/* Of n numbers; the slope may be NULL. */
+/* gelu of n numbers, and its derivative unless `slope` is NULL. */
 MAYBE_UNUSED static void gelu(int form, int n, const float *restrict x, float *restrict value, float *restrict slope) {
   float unread;
   if (form == ERF && slope)
@@ -92,7 +92,7 @@ MAYBE_UNUSED static void gelu(int form, int n, const float *restrict x, float *r
     for (int j = 0; j < n; j++) gelu_tanh(x[j], value + j, &unread);
 }
 
-/* Dropout of row r of d numbers: by a hash of the place, so that the backward pass needs no mask. */
+/* Dropout on row r of d numbers, decided by a hash of the position, so that the backward pass needs no mask. */
 MAYBE_UNUSED static void drop(int d, uint32_t seed, index_t r, uint32_t limit, float scale, float *x) {
   if (!limit) return;
   const uint32_t first = (uint32_t)r * (uint32_t)d;
@@ -116,7 +116,7 @@ static inline float total(vec v) {
 
 /* ---- products of small matrices ---- */
 
-/* A vector that several products use is loaded once; compilers would rather load it again for each of them. */
+/* Load a vector once for several products; otherwise compilers load it again for each of them. */
 #if defined(__x86_64__)
 #define IN_REGISTER(v) __asm__("" : "+x"(v))
 #else
@@ -164,7 +164,7 @@ static inline __attribute__((always_inline)) void block_outer(const int nv, cons
     for (int j = 0; j < nv; j++) *(vec *)(C + i * ldc + j * V) = acc[i][j];
 }
 
-/* Panels of three vectors, the rest in twos: 12 or 8 sums in registers keep the arithmetic busy. */
+/* Panels of three vectors, then of two: 12 or 8 sums in registers keep the arithmetic units busy. */
 static inline int panel(int left) { return left == 4 || left == 2 ? 2 : left >= 3 ? 3 : 1; }
 
 /* C[m, n] (+)= rows @ B. Rows beyond m up to a multiple of MR must exist in `rows` and C. */
@@ -197,16 +197,16 @@ MAYBE_UNUSED static void outer_sum(const float *const *A, int m, const float *B,
 
 /* ---- scratch memory ---- */
 
-/* What a function returns: Python makes an exception of all but the first. */
+/* The return values of functions; Python raises an exception for all but the first. */
 enum { DONE = 0, NO_MEMORY = 1, NOT_THERE = 2, NOT_ALONE = 3 };
 
-/* What a function, or one thread of it, has asked for; `failed` once there was too little. */
+/* The memory that a function, or one of its threads, has allocated; `failed` is set if there was too little. */
 typedef struct {
   void *parts[MOST_PARTS];
   int count, failed;
 } Memory;
 
-/* NULL if there is too little. */
+/* Allocates without clearing; NULL if there is too little memory. */
 MAYBE_UNUSED static float *uncleared(Memory *of, size_t count) {
   void *part = NULL;
   if (of->failed || posix_memalign(&part, 64, count * sizeof(float) + 64)) return of->failed = 1, NULL;
@@ -218,13 +218,13 @@ MAYBE_UNUSED static float *scratch(Memory *of, size_t count) {
   return part ? memset(part, 0, count * sizeof(float)) : NULL;
 }
 
-/* Frees all of it, and says whether there was enough. */
+/* Frees everything; returns whether there was enough memory. */
 MAYBE_UNUSED static int release(Memory *of) {
   while (of->count) free(of->parts[--of->count]);
   return of->failed ? NO_MEMORY : DONE;
 }
 
-/* The same of a thread, which tells the function that all threads work for. */
+/* The same for one thread, which reports a failure to the memory that all threads share. */
 MAYBE_UNUSED static void release_into(Memory *mine, Memory *shared) {
   if (release(mine) != DONE) {
 #pragma omp atomic write
@@ -237,7 +237,7 @@ MAYBE_UNUSED static void copy_padded(const float *from, index_t rows, int column
   if (!transpose)
     for (index_t i = 0; i < rows; i++) memcpy(to + i * padded(columns), from + i * columns, columns * sizeof(float));
   else
-    for (int first = 0; first < columns; first += V) /* a few columns at a time: their rows stay in the cache */
+    for (int first = 0; first < columns; first += V) /* a few columns at a time, so that their rows stay in the cache */
       for (index_t i = 0; i < rows; i++)
         for (int j = first; j < first + V && j < columns; j++) to[(size_t)j * padded((int)rows) + i] = from[i * columns + j];
 }
@@ -246,7 +246,7 @@ MAYBE_UNUSED static void pointers(const float *rows[], const float *base, int co
   for (int i = 0; i < TILE; i++) rows[i] = base + (size_t)(i < count ? i : 0) * ld;
 }
 
-/* The sum of all threads' shares, thread by thread; columns beyond `columns` are padding. */
+/* The sum of the shares of all threads, in the order of the threads; columns beyond `columns` are padding. */
 MAYBE_UNUSED static void add_shares(float *to, const float *shares, size_t stride, int threads, int rows, int columns) {
   for (int i = 0; i < rows; i++) {
     float *restrict sum = to + (size_t)i * columns;

@@ -1,4 +1,4 @@
-"""The machine's C compiler, which may be missing, broken, or never answer."""
+"""This machine's C compiler, which may be missing, broken, or hang."""
 
 import os
 import shlex
@@ -13,16 +13,19 @@ import xxhash
 
 from gredkit.errors import cause
 
-SECONDS = 300.0  # for an answer; it takes 4 on a machine that does nothing else
-REST = 600.0  # seconds until a compiler that gave none is asked again
+SECONDS = 300.0  # time limit; compiling takes 4 s on an idle machine
+REST = 600.0  # seconds until a compiler that did not answer is tried again
 
 
 class CannotCompile(Exception):
-    """Why nothing can be compiled here, in a few words."""
+    """Nothing can be compiled here; the message gives the reason."""
 
 
 class Compiler:
-    """`$CC`, or `cc`. One that does not answer is remembered in a folder: other processes need not wait for it, too."""
+    """The compiler `$CC` or `cc`.
+
+    If it does not answer, a file in the folder records this, so that other processes do not wait for it too.
+    """
 
     def __init__(self, folder: Path):
         try:
@@ -37,30 +40,30 @@ class Compiler:
         self._hung = folder / f"{xxhash.xxh3_64_hexdigest(f'{self.name} {found} {when}'.encode())}.hung"
 
     def output(self, *arguments: str) -> str:
-        """What it prints."""
+        """Run the compiler and return what it prints."""
         with suppress(OSError):
             if time.time() - self._hung.stat().st_mtime < REST:
-                raise CannotCompile(f"the C compiler {self.name!r} gave no answer a short time ago")
+                raise CannotCompile(f"the C compiler {self.name!r} did not answer a short time ago")
         try:
             return output([*self.command, *arguments])
         except subprocess.TimeoutExpired:
             with suppress(OSError):
                 self._hung.touch()
-            raise CannotCompile(f"the C compiler {self.name!r} gave no answer in {SECONDS:.0f} s") from None
+            raise CannotCompile(f"the C compiler {self.name!r} did not answer within {SECONDS:.0f} s") from None
         except subprocess.CalledProcessError as error:
             said = next((line for line in error.stderr.splitlines() if "error" in line), f"code {error.returncode}")
             raise CannotCompile(f"the C compiler {self.name!r} failed: {cause(Exception(said))}") from None
 
 
 def output(command: list[str]) -> str:
-    """Of a command that ends, with all that it started, after `SECONDS`."""
+    """Run a command and return what it prints; after `SECONDS` it is killed with all processes it started."""
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, errors="replace", start_new_session=True,
     ) as process:  # fmt: skip
         try:
             out, said = process.communicate(timeout=SECONDS)
-        except BaseException:  # Ctrl-C, too, does not reach it by itself
+        except BaseException:  # even Ctrl-C does not reach it, since it has its own session
             with suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
             raise

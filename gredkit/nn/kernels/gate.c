@@ -1,8 +1,8 @@
-/* What follows the encoder: h = drop(value(t) * sigmoid(gate(t))) + x0 with t = drop(gelu(y)). */
+/* The steps after the encoder: h = drop(value(t) * sigmoid(gate(t))) + x0 with t = drop(gelu(y)). */
 #include "steps.h"
 
-/* The row of x0 that belongs to node v is number at[v], or v if `at` is NULL; rows are `ld` numbers apart.
- * pre [n, 2 padded d] (value, gate) is kept for the backward pass; without one it is NULL. */
+/* Node v uses row at[v] of x0, or row v if `at` is NULL; rows are `ld` numbers apart.
+ * pre [n, 2 padded d] (value, gate) is kept for the backward pass; NULL if there is no backward pass. */
 int gate_forward(int threads, index_t n, int d, int form, uint32_t limit, float scale, uint32_t seed, const float *y, const float *x0,
                  const index_t *at, int ld, const GateWeights *weights, float *pre, float *h) {
   const int p = padded(d), full = weights->value != NULL;

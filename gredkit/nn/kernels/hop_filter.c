@@ -1,7 +1,7 @@
-/* One matrix a hop: y_v = sum_k z_{v,k} M_k. */
+/* One matrix per hop: y_v = sum_k z_{v,k} M_k. */
 #include "steps.h"
 
-/* start [n + 1], set [...]: the sequence of a node, nearest hop first; matrices [width, d, d], in by out. */
+/* start [n + 1], set [...]: the sequence of each node, nearest hop first; matrices [width, d, d], input by output. */
 int hop_filter_forward(int threads, index_t n, int d, int width, const index_t *start, const index_t *set, const float *z,
                        const float *matrices, float *y) {
   const int p = padded(d);
@@ -34,14 +34,14 @@ int hop_filter_forward(int threads, index_t n, int d, int width, const index_t *
   return release(&shared);
 }
 
-/* `cut` [cuts + 1] are nodes between which no set is shared but the last, the empty one. */
+/* `cut` [cuts + 1] are the borders of parts of the nodes; parts share no set except the last one, the empty set. */
 int hop_filter_backward(int threads, index_t n, int d, int width, index_t sets, const index_t *start, const index_t *set,
                         index_t cuts, const index_t *cut, const float *z, const float *matrices, const float *into_y,
                         float *into_z, float *into_matrices) {
   const int p = padded(d), blocks = (d + BLOCK - 1) / BLOCK;
   Memory shared = {0};
   float *turned = scratch(&shared, (size_t)width * d * p), *empty = scratch(&shared, (size_t)cuts * p);
-  float *wide = d % MR ? scratch(&shared, (size_t)sets * p) : NULL; /* blocks of MR columns would reach past the end of z */
+  float *wide = d % MR ? scratch(&shared, (size_t)sets * p) : NULL; /* because blocks of MR columns would read beyond the end of z */
   float *copy = p != d ? scratch(&shared, (size_t)n * p) : NULL;
   if (shared.failed) return release(&shared);
   if (wide) copy_padded(z, sets, d, 0, wide);

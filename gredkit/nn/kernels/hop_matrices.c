@@ -1,4 +1,4 @@
-/* One real matrix a hop: M_k = Re[W_out lambda^k exp(gamma) W_in], transposed, from the parameters of an LRU:
+/* One real matrix per hop: M_k = Re[W_out lambda^k exp(gamma) W_in], transposed, from the parameters of an LRU:
  * lambda = exp(-exp(nu) + i exp(theta)). */
 #include "steps.h"
 
@@ -42,7 +42,7 @@ static void read_out(const Recurrence *of, int n, int d, int first, int count, f
     }
 }
 
-/* matrices [width, d, d], in by out */
+/* matrices [width, d, d], input by output */
 int hop_matrices_forward(int threads, int n, int d, int width, const Recurrence *of, float *matrices) {
   const int p = padded(d);
   Memory shared = {0};
@@ -70,7 +70,7 @@ int hop_matrices_forward(int threads, int n, int d, int width, const Recurrence 
   return release(&shared);
 }
 
-/* Each thread takes some states: all that is added up over hops is theirs alone. */
+/* Each thread works on some of the states, so that sums over hops are never shared between threads. */
 int hop_matrices_backward(int threads, int n, int d, int width, const Recurrence *of, const float *into_matrices,
                           RecurrenceGradients *into) {
   enum { SOME = 8 };

@@ -1,7 +1,7 @@
-/* The recurrence along each node's hops, read at the target: s_k = lambda s_{k+1} + u_{v,k}, and s_0 is what counts. */
+/* The recurrence along each node's hops, read at the target: s_k = lambda s_{k+1} + u_{v,k}; the result is s_0. */
 #include "common.h"
 
-/* One step; a state is n real parts, then n imaginary ones. */
+/* One step; a state is n real parts followed by n imaginary parts. */
 static inline void advance(int n, const float *restrict re, const float *restrict im, const float *restrict before,
                            const float *restrict u, float *restrict after) {
 #pragma omp simd
@@ -37,13 +37,13 @@ int hop_scan_forward(int threads, index_t nodes, int n, const index_t *start, co
   return release(&shared);
 }
 
-/* `cut` as for the hop filter. into_lambda [2n] are the gradients of re, then of im. */
+/* `cut` is the same as in hop_filter.c. into_lambda [2n] are the gradients of re, then of im. */
 int hop_scan_backward(int threads, index_t nodes, int n, index_t sets, const index_t *start, const index_t *set,
                       index_t cuts, const index_t *cut, const float *u, const float *re, const float *im,
                       const float *into_s, float *into_u, float *into_lambda) {
   int longest = 0;
   for (index_t v = 0; v < nodes; v++) longest = start[v + 1] - start[v] > longest ? (int)(start[v + 1] - start[v]) : longest;
-  const size_t share = (size_t)4 * n; /* of a part: the gradient of lambda, and of u of the empty set */
+  const size_t share = (size_t)4 * n; /* numbers per part: the gradients of lambda and of u of the empty set */
   Memory shared = {0};
   float *shares = scratch(&shared, share * cuts);
   if (shared.failed) return release(&shared);
@@ -73,7 +73,7 @@ int hop_scan_backward(int threads, index_t nodes, int n, index_t sets, const ind
             to[n + j] += b;
             lambda[j] += a * s[j] + b * s[n + j];
             lambda[n + j] += b * s[j] - a * s[n + j];
-            g[j] = re[j] * a + im[j] * b; /* the next hop is reached through conj(lambda) */
+            g[j] = re[j] * a + im[j] * b; /* the gradient moves to the next hop with conj(lambda) */
             g[n + j] = re[j] * b - im[j] * a;
           }
         }

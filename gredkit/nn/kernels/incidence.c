@@ -1,9 +1,9 @@
-/* A sparse matrix of ones, the columns of each row listed: its product with dense rows, and its transpose. */
+/* A sparse matrix of zeros and ones, given by the columns of each row: its product with dense rows, and its transpose. */
 #include "steps.h"
 
-enum { CHUNK = 64, WIDEST = 12 }; /* rows that a thread takes at once: they differ in length; vectors in registers */
+enum { CHUNK = 64, WIDEST = 12 }; /* rows that a thread takes at a time, since rows differ in length; vectors held in registers */
 
-/* out = sum of the listed rows of x, `nv` vectors of columns of it, held in registers. */
+/* out = sum of the listed rows of x, for `nv` vectors of columns, held in registers. */
 static inline __attribute__((always_inline)) void sum_vectors(const int nv, const float *x, int d, const index_t *column,
                                                                index_t count, float *out) {
   vec acc[WIDEST] = {{0}};
@@ -39,16 +39,16 @@ int set_sum(int threads, index_t rows, int d, const index_t *start, const index_
   return DONE;
 }
 
-/* Whether each row has its part of `column`, and all that is listed is there: what the functions here rely on. */
+/* Checks what the functions here rely on: the rows divide `column` in order, and all listed columns exist. */
 int check_rows(int threads, index_t rows, index_t entries, index_t columns, const index_t *start, const index_t *column) {
-  (void)threads; /* it waits for memory only */
+  (void)threads; /* one is enough: memory is the bottleneck */
   uint64_t wrong = start[0] != 0 || start[rows] != entries;
   for (index_t r = 0; r < rows; r++) wrong |= start[r] > start[r + 1];
-  for (index_t at = 0; at < entries; at++) wrong |= (uint64_t)column[at] >= (uint64_t)columns; /* negative ones are huge */
+  for (index_t at = 0; at < entries; at++) wrong |= (uint64_t)column[at] >= (uint64_t)columns; /* negative ones are huge when unsigned */
   return wrong ? NOT_THERE : DONE;
 }
 
-/* The rows of each column, in their order. -> turned_start [columns + 1], turned_row [...] */
+/* The rows of each column, in ascending order. -> turned_start [columns + 1], turned_row [...] */
 int transpose(int threads, index_t rows, index_t columns, const index_t *start, const index_t *column, index_t *turned_start,
               index_t *turned_row) {
   (void)threads;
@@ -57,7 +57,7 @@ int transpose(int threads, index_t rows, index_t columns, const index_t *start, 
   for (index_t c = 0; c < columns; c++) turned_start[c + 1] += turned_start[c];
   for (index_t r = 0; r < rows; r++)
     for (index_t at = start[r]; at < start[r + 1]; at++) turned_row[turned_start[column[at]]++] = r;
-  memmove(turned_start + 1, turned_start, columns * sizeof(index_t)); /* each has become the next one's */
+  memmove(turned_start + 1, turned_start, columns * sizeof(index_t)); /* each start has moved to that of the next column */
   turned_start[0] = 0;
   return DONE;
 }

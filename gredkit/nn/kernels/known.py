@@ -1,8 +1,8 @@
-"""What the kernels compute: the table of the modules that they stand for, down to each weight and setting.
+"""The table of modules that the kernels can replace, with every weight and setting.
 
-A module is read by it before a weight of it is used. If anything is not as the table says (another type, a part
-put in the place of another, a hook, a method or number changed on the object or on its class, a weight that is
-no plain tensor of its size), kernels are not used for it, and it is called like any other module.
+Before a weight is used, the module is compared with the table. If anything differs (another type, a replaced
+part, a hook, a method or number changed on the object or on its class, a weight that is not a plain tensor of
+the right size), the kernels are not used, and the module is called like any other module.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,18 +17,18 @@ from torch.nn.modules.module import _has_any_global_hook
 
 from gredkit.nn.kernels.usable import is_plain
 
-Bound = dict[Any, Any]  # sizes and settings by their names in the table, shapes by the names of their sizes
+Bound = dict[Any, Any]  # sizes and settings by their names in the table; shapes by the names of their sizes
 Check = Callable[[Any, Bound], bool]
 Class = TypeVar("Class", bound=type)
 METHODS = (FunctionType, property, cached_property)
 
-_kinds: dict[type, str] = {}  # by which name of the table a class goes
-_methods: dict[type, frozenset[str]] = {}  # of classes that are taken at their word
-_originals: list[tuple[Any, str, Any]] = []  # where something is found, its name, and what it is
+_kinds: dict[type, str] = {}  # the name of a class in the table
+_methods: dict[type, frozenset[str]] = {}  # the methods of trusted classes
+_originals: list[tuple[Any, str, Any]] = []  # owner, name and original value of everything that must not change
 
 
 def trusted(cls: Class) -> Class:
-    """The class, of which kernels skip methods, as they are now."""
+    """Class decorator: remember the methods as they are now, because kernels run instead of them."""
     methods = {name: one for name, one in vars(cls).items() if isinstance(one, METHODS) and name != "__init__"}
     _methods[cls] = frozenset(name for name, one in methods.items() if not isinstance(one, cached_property))
     _originals.extend((cls, name, one) for name, one in methods.items())
@@ -36,14 +36,14 @@ def trusted(cls: Class) -> Class:
 
 
 def known(cls: Class) -> Class:
-    """The class of a module, which the table knows from now on."""
+    """Class decorator: from now on the table knows this class of modules."""
     _kinds[cls] = next((_kinds[base] for base in cls.__bases__ if base in _kinds), cls.__name__)
     _originals.append((cls, "forward", cls.forward))  # type: ignore[attr-defined]
     return trusted(cls)
 
 
 def is_itself(one: object) -> bool:
-    """Whether it is of a trusted class, and none of its methods was put aside."""
+    """Whether the object's class is trusted and none of its methods was replaced on the object."""
     methods = _methods.get(type(one))
     return methods is not None and methods.isdisjoint(vars(one))
 
@@ -55,16 +55,16 @@ _originals += [(nn.Module, name, getattr(nn.Module, name)) for name in ("__call_
 _originals += [(F, name, getattr(F, name)) for name in ("linear", "layer_norm", "gelu", "dropout", "embedding")]
 
 
-# The words of the table: what a setting has to be.
+# The vocabulary of the table: conditions on a setting.
 
 
 def anything(value: Any, bound: Bound) -> bool:
-    """The kernels do not read it, nor does the module's forward pass."""
+    """Any value: neither the kernels nor the module's forward pass read it."""
     return True
 
 
 def alike(name: str, is_fit: Callable[[Any], bool]) -> Check:
-    """One and the same wherever the name occurs, and fit."""
+    """A valid value that is the same wherever the name occurs."""
     return lambda value, bound: is_fit(value) and bound.setdefault(name, value) == value
 
 
@@ -80,7 +80,7 @@ def among(*values: Any) -> Callable[[Any], bool]:
 
 
 def is_share(value: Any) -> bool:
-    """Of dropout: a number that leaves something, also when it is counted in parts of 2**32."""
+    """Whether it is a dropout share below 1, also after rounding to a multiple of 2**-32."""
     return type(value) in (int, float) and 0 <= value < 1 and round(value * 2**32) < 2**32
 
 
@@ -94,18 +94,15 @@ def is_small(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """A module that the kernels know: its class, all its weights, parts and settings, and nothing else.
-
-    A weight has the named sizes. A part is one of several, told apart by their class, or anything if none is listed.
-    """
+    """A module that the kernels know: its class and all of its weights, parts and settings."""
 
     kind: str
-    weights: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    parts: Mapping[str, tuple["Part", ...]] = field(default_factory=dict)
+    weights: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the names of each weight's sizes
+    parts: Mapping[str, tuple["Part", ...]] = field(default_factory=dict)  # the alternatives; anything if empty
     settings: Mapping[str, Check] = field(default_factory=dict)
 
-    # What `read` asks for each module of each step, made once.
-    attributes: frozenset[str] = field(init=False)  # all that stand in the module's __dict__
+    # Computed once, because `read` needs them for each module in each step.
+    attributes: frozenset[str] = field(init=False)  # all names in the module's __dict__
     checks: tuple[tuple[str, Check], ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,7 +110,7 @@ class Part:
         object.__setattr__(self, "checks", tuple(one for one in self.settings.items() if one[1] is not anything))
 
     def read(self, module: Any, bound: Bound, weights: list[Tensor]) -> bool:
-        """Whether the module is this one; its weights are added to those found, sizes and settings to those bound."""
+        """Whether the module matches; adds its weights to `weights`, and its sizes and settings to `bound`."""
         if _kinds.get(type(module)) != self.kind:
             return False
         state = module.__dict__
@@ -144,7 +141,7 @@ class Part:
 
 
 def _binds(sizes: tuple[str, ...], shape: tuple[int, ...], bound: Bound) -> bool:
-    """Whether a weight can have this shape; if so, it is the one for its names from now on."""
+    """Whether a weight can have this shape; if so, the shape is bound to the names of its sizes."""
     if len(shape) != len(sizes) or any(
         bound.setdefault(name, size) != size or not size for name, size in zip(sizes, shape, strict=True)
     ):
@@ -153,8 +150,8 @@ def _binds(sizes: tuple[str, ...], shape: tuple[int, ...], bound: Bound) -> bool
     return True
 
 
-# The table. Weights stand in the order in which the kernels take them; d, m and n are the width of the rows, of
-# the set MLP and of the recurrence's state.
+# The table. Weights are in the order that the kernels expect; d, m and n are the widths of the rows, of the set MLP
+# and of the state of the recurrence.
 
 
 def linear(outputs: str, inputs: str) -> Part:
@@ -218,7 +215,7 @@ def layer(*aggregator: Part) -> Part:
 
 
 LAYER = layer(Part("SumAggregator"))
-BEHIND_SUMS = layer()  # the aggregator has been called, whatever it is
+BEHIND_SUMS = layer()  # any aggregator, which has already been called
 EMBEDDING = Part(
     "Embedding",
     weights={"weight": ("symbols", "d")},
@@ -235,7 +232,7 @@ EMBEDDING = Part(
 
 
 class Found(NamedTuple):
-    """What was read of modules: the weights of each, in the order of the table, and what they have in common."""
+    """What was read from modules: the weights of each, in the order of the table, and common sizes and settings."""
 
     weights: list[list[Tensor]]
     bound: Bound
@@ -250,14 +247,14 @@ class Found(NamedTuple):
 
     @property
     def dropout(self) -> float:
-        """The share that is dropped."""
+        """The share that is dropped now: 0 outside training."""
         return self.bound["dropout"] if self.bound["training"] else 0.0
 
 
 def read(*modules: tuple[Part, nn.Module], **bound: Any) -> Found | None:
-    """What kernels need to do the modules' work, or None if one is not just what the table says.
+    """What the kernels need to replace the modules, or None if a module differs from the table.
 
-    Sizes and settings of one name have to be the same in all of them, and those that are `bound` already.
+    Sizes and settings with the same name must be equal in all modules and equal to those given as `bound`.
     """
     if _has_any_global_hook() or any(getattr(owner, name) is not one for owner, name, one in _originals):
         return None

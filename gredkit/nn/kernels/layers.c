@@ -1,4 +1,4 @@
-/* Layers that read sequences with a matrix a hop, and add up their sets: all steps of all layers in one call. */
+/* Layers with sum aggregator and one matrix per hop: all steps of all layers in one call. */
 #include "steps.h"
 
 typedef struct {
@@ -12,22 +12,22 @@ typedef struct {
   GateGradients gate;
 } LayerGradients;
 typedef struct {
-  const index_t *start, *set, *cut, *target, *node; /* of the sequences; the set of a node, and the node of a set */
+  const index_t *start, *set, *cut, *target, *node; /* the sequences; target: the set of a node; node: the node of a set */
 } LayerIndex;
 typedef struct {
-  const index_t *start, *column; /* which rows are added up; NULL if layer 0 is given its sums */
+  const index_t *start, *column; /* which rows are summed; NULL if the input of layer 0 already is the sums */
 } Sums;
 typedef struct {
   index_t layers, nodes, sets, cuts, d, m, n, width, form, keep;
   double eps, scale;
 } Shape;
 
-/* What a layer keeps for the backward pass, one part behind the other: nothing that is quickly made again. */
+/* What a layer keeps for the backward pass, in one block of memory; what is fast to recompute is not kept. */
 typedef struct {
-  float *h, *x, *stats, *matrices, *y, *u, *pre; /* h: what comes in, of all layers but the first */
+  float *h, *x, *stats, *matrices, *y, *u, *pre; /* h: the input, for all layers except the first */
 } Kept;
 
-/* The next `count` numbers of a memory of which `used` are taken, from the beginning of a line of the cache. */
+/* The next `count` numbers of a block in which `used` are taken; each part begins at a cache line. */
 static float *take(float *memory, size_t *used, size_t count) {
   float *here = memory ? memory + *used : NULL;
   *used += (count + 15) / 16 * 16;
@@ -49,14 +49,15 @@ static Kept parts_of(const Shape *of, float *memory, size_t *used) {
   return kept;
 }
 
-/* How many numbers a layer's `kept` must have room for. */
+/* The number of floats that a layer's `kept` must have room for. */
 index_t layer_kept(const Shape *of) {
   size_t used;
   parts_of(of, NULL, &used);
   return (index_t)used;
 }
 
-/* in [nodes, d], or [sets, d] if layer 0 is given its sums -> h [nodes, d]; each layer has its own `kept`, or all one. */
+/* in [nodes, d], or [sets, d] if it already is the sums of layer 0 -> h [nodes, d]; with `keep` each layer has its own
+ * `kept`, otherwise all share one. */
 int layers_forward(int threads, const Shape *of, uint32_t limit, const uint32_t *seed, const LayerIndex *index, const Sums *sums,
                    const LayerWeights *weights, const float *in, float *const *kept, float *h) {
   const int d = (int)of->d, width = (int)of->width, form = (int)of->form;
@@ -80,7 +81,7 @@ int layers_forward(int threads, const Shape *of, uint32_t limit, const uint32_t 
   return release(&shared);
 }
 
-/* `back` are the sums of the transposed matrix: the sets of a node. */
+/* `back` is the transpose of `sums`: the sets of each node. */
 int layers_backward(int threads, const Shape *of, uint32_t limit, const uint32_t *seed, const LayerIndex *index, const Sums *sums,
                     const Sums *back, const LayerWeights *weights, const float *in, float *const *kept, const float *into_h,
                     float *into_in, const LayerGradients *into) {
@@ -106,7 +107,7 @@ int layers_backward(int threads, const Shape *of, uint32_t limit, const uint32_t
                          into_h, index->node, into_sum, &to.mlp))
       shared.failed = 1;
     else if (sum) set_sum(threads, nodes, d, back->start, back->column, into_sum, into_in);
-    into_h = into_in; /* of the layer before */
+    into_h = into_in; /* the gradient for the previous layer */
   }
   return release(&shared);
 }

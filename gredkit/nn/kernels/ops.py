@@ -20,10 +20,11 @@ def set_sum(x: Tensor, sums: Sums) -> Tensor:
 
 
 def set_mlp(a: Tensor, index: Index, weights: Weights, gelu: str, eps: float) -> tuple[Tensor, Tensor]:
-    """x = a + W2 gelu(W1 LN(a) + b1) + b2 for each set; its norm z = LN(x), and x at the targets.
+    """x = a + W2 gelu(W1 LN(a) + b1) + b2 for each set; returns z = LN(x), and x at the targets.
 
-    `weights` are LN's weight and bias, W1, b1, W2, b2, and the weight and bias of the second norm.
     Shape: a [sets, d] -> z [sets, d], x [nodes, d]
+
+    weights: weight and bias of the first norm, W1, b1, W2, b2, weight and bias of the second norm
     """
     return _SetMLP.apply(a, index, gelu, eps, torch.is_grad_enabled(), *weights)
 
@@ -34,7 +35,7 @@ def hop_filter(z: Tensor, matrices: Tensor, index: Index) -> Tensor:
 
 
 def hop_scan(u: Tensor, eigenvalues: Tensor, index: Index) -> Tensor:
-    """s_v = Σ_k Λ^k u_{v,k}, real parts before imaginary ones; `eigenvalues` are both parts of Λ.
+    """s_v = Σ_k Λ^k u_{v,k}; rows hold real parts, then imaginary parts; `eigenvalues` are both parts of Λ.
 
     Shape: u [sets, 2 n], eigenvalues [2, n] -> [nodes, 2 n]
     """
@@ -42,7 +43,7 @@ def hop_scan(u: Tensor, eigenvalues: Tensor, index: Index) -> Tensor:
 
 
 def hop_matrices(width: int, *recurrence: Tensor) -> Tensor:
-    """Re[W_out Λ^k exp(γ) W_in] for k = 0..width - 1, transposed, of ν, θ, γ, and both parts of both W.
+    """Re[W_out Λ^k exp(γ) W_in], transposed, for k = 0..width - 1, from ν, θ, γ and both parts of W_in and W_out.
 
     Shape: three of [n], W_in [n, d] twice, W_out [d, n] twice -> [width, d, d]
     """
@@ -52,14 +53,15 @@ def hop_matrices(width: int, *recurrence: Tensor) -> Tensor:
 def gate(y: Tensor, x: Tensor, weights: Weights, gelu: str, dropout: float) -> Tensor:
     """drop(value(t) ⊙ σ(gate(t))) + x with t = drop(gelu(y)).
 
-    `weights` are weight and bias of value and gate, or of the gate alone: then value(t) = t.
     Shape: y [nodes, d], x [nodes, d] -> [nodes, d]
+
+    weights: weight and bias of value and gate, or only of the gate, then value(t) = t
     """
     return _Gate.apply(y, x, gelu, Dropout.of(dropout), torch.is_grad_enabled(), *weights)
 
 
 class LayerWeights(NamedTuple):
-    """Of a layer behind its aggregator, as the functions above take them."""
+    """The weights of a layer (without its aggregator), in the form that the functions above take."""
 
     mlp: Weights
     recurrence: Weights
@@ -71,7 +73,7 @@ class LayerWeights(NamedTuple):
 
 
 class Matrix(Protocol):
-    """Which rows are added up, and its transpose."""
+    """A sparse matrix that says which rows are summed, and its transpose."""
 
     @property
     def sums(self) -> Sums: ...
@@ -84,23 +86,25 @@ def layers(
     x: Tensor, index: Index, sets: Matrix | None, width: int, weights: Sequence[LayerWeights],
     gelu: str, eps: float, dropout: float,
 ) -> Tensor:  # fmt: skip
-    """Layers one behind the other: the sums of `sets`, `set_mlp`, `hop_filter` with the `hop_matrices` of so many
-    hops, and `gate`, all at once. Without `sets` there is one layer, and x are its sums.
+    """A stack of layers in one call: sums over `sets`, `set_mlp`, `hop_filter` with `hop_matrices`, and `gate`.
 
-    Shape: x [nodes, d], or [sets, d] -> [nodes, d]
+    Shape: x [nodes, d], or [sets, d] without `sets` -> [nodes, d]
+
+    sets: which nodes are in which set; None for a single layer whose input x already holds the sums
+    width: number of hops with a matrix
     """
     of = Layers(width, gelu, eps, Dropout.of(dropout, len(weights)))
     return _Layers.apply(x, index, sets, of, torch.is_grad_enabled(), *(one for layer in weights for one in layer.all))
 
 
 def once(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """A backward pass that refuses to be differentiated: a second derivative would leave the kernels out."""
+    """Make a backward pass refuse to be differentiated: a second derivative would ignore the kernels."""
 
     @wraps(backward)
     def checked(ctx: Any, *into: Tensor) -> Any:
-        if torch.is_grad_enabled():  # that is what `create_graph=True` does
+        if torch.is_grad_enabled():  # this is the effect of `create_graph=True`
             raise RuntimeError(
-                "the kernels have no second derivative: compute value and gradient within "
+                "the kernels have no second derivative: compute value and gradient inside "
                 "`with gredkit.without_kernels():`, or set GREDKIT_KERNELS=0"
             )
         return backward(ctx, *into)
@@ -231,7 +235,7 @@ def _contiguous(weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def _like(weights: Weights) -> list[Tensor]:
-    """Memory for the gradients of weights, in one piece, each with its part of it."""
+    """Memory for the gradients of the weights: parts of one contiguous block."""
     sizes = [weight.numel() for weight in weights]
     parts = weights[0].new_empty(sum(sizes)).split(sizes)
     return [part if weight.dim() == 1 else part.view(weight.shape) for part, weight in zip(parts, weights, strict=True)]

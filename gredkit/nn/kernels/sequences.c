@@ -1,16 +1,16 @@
-/* What the kernels want to know of the sequences of nodes, besides the sequences. */
+/* Derived properties of the nodes' hop sequences that the kernels need. */
 #include "common.h"
 
-/* The set at hop 0 of each node, the node of each such set (else -1), and where nodes can be cut apart: no set is on both
- * sides but the last, the empty one, and a part has `apart` nodes or more. A sequence that is empty or lists a set that is
- * not there, and two nodes with the same set at hop 0, are found before anything relies on them.
- * start and set as `check_rows` wants them -> target [nodes], node [sets], cut [parts + 1], and in `counts` the number of
+/* Finds the set at hop 0 of each node, the node of each such set (else -1), and cuts that divide the nodes into parts: two
+ * parts share no set except the last one, the empty set, and every part except the last has at least `apart` nodes. Returns
+ * an error if a sequence is empty or if two nodes have the same set at hop 0.
+ * start and set, already checked by `check_rows` -> target [nodes], node [sets], cut [parts + 1]; counts: the number of
  * parts and the length of the longest sequence */
 int arrange(int threads, index_t nodes, index_t sets, index_t apart, const index_t *start, const index_t *set, index_t *target,
             index_t *node, index_t *cut, index_t *counts) {
-  (void)threads; /* it waits for memory only */
+  (void)threads; /* one is enough: memory is the bottleneck */
   Memory memory = {0};
-  index_t *lowest = (index_t *)uncleared(&memory, (nodes + 1) * sizeof(index_t) / sizeof(float)); /* from a node on */
+  index_t *lowest = (index_t *)uncleared(&memory, (nodes + 1) * sizeof(index_t) / sizeof(float)); /* the lowest set from a node on */
   index_t highest = -1, parts = 0, longest = 0;
   if (memory.failed) return release(&memory);
   for (index_t s = 0; s < sets; s++) node[s] = -1;

@@ -1,8 +1,8 @@
-/* The set MLP and the norm behind it: x = a + down(gelu(up(norm(a)))), z = norm(x). */
+/* The set MLP and the norm after it: x = a + down(gelu(up(norm(a)))), z = norm(x). */
 #include "steps.h"
 
-/* The norms of MR rows, side by side: sums of one row do not wait for those of another. stats receive the mean and the
- * inverse deviation. */
+/* The norms of MR rows, computed together so that the sums of different rows run in parallel. stats receives the mean and
+ * the inverse standard deviation. */
 static inline void norm(const float *const *x, int d, float eps, const float *w, const float *b, float *const *stats,
                         float *const *out) {
   const int whole = d / V * V;
@@ -35,8 +35,8 @@ static inline void norm(const float *const *x, int d, float eps, const float *w,
     for (int i = 0; i < MR; i++) out[i][j] = (x[i][j] - mean[i]) * scale[i] * w[j] + b[j];
 }
 
-/* into_x = base + the gradient of the norm at x, whose output has the gradient g, of MR rows; the weights' gradients are
- * added to. */
+/* For MR rows: into_x = base + the gradient of the norm at x, where g is the gradient of its output; adds to the gradients
+ * of the weights. */
 static inline void norm_backward(const float *const *x, int d, const float *const *stats, const float *w, const float *const *g,
                                  const float *const *base, float *const *into_x, float *into_w, float *into_b) {
   const int whole = d / V * V;
@@ -79,8 +79,8 @@ static inline void norm_backward(const float *const *x, int d, const float *cons
       into_x[i][j] = base[i][j] + stats[i][1] * (g[i][j] * w[j] - level[i] - (x[i][j] - stats[i][0]) * along[i]);
 }
 
-/* u [rows, padded m], x [rows, padded d] and stats [rows, 4] are kept for the backward pass. Without one u and stats are
- * NULL, and x [nodes, padded d] receives only the rows that `node` gives a place, which is not -1. */
+/* u [rows, padded m], x [rows, padded d] and stats [rows, 4] are kept for the backward pass. If there is no backward pass,
+ * u and stats are NULL, and x [nodes, padded d] receives only the rows whose `node` is not -1. */
 int set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps, const float *a, const SetWeights *weights,
                     const index_t *node, float *u, float *x, float *stats, float *z) {
   const int p = padded(d), q = padded(m);
@@ -101,7 +101,7 @@ int set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps
       if (mine.failed) continue;
       const int count = (int)smaller(TILE, rows - begin);
       for (int i = 0; i < count; i += MR) {
-        for (int k = 0; k < MR; k++) { /* the last row again where there is none */
+        for (int k = 0; k < MR; k++) { /* beyond the end, repeat the last row */
           const index_t at = smaller(i + k, count - 1);
           from[k] = a + (begin + at) * d;
           stat[k] = stats ? stats + (begin + at) * 4 : no_stats;
@@ -139,7 +139,7 @@ int set_mlp_forward(int threads, index_t rows, int d, int m, int form, float eps
   return release(&shared);
 }
 
-/* z again, from what is kept. */
+/* Recomputes z from what was kept. */
 void last_norm(int threads, index_t rows, int d, const SetWeights *weights, const float *x, const float *stats, float *z) {
   const int p = padded(d);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -150,7 +150,7 @@ void last_norm(int threads, index_t rows, int d, const SetWeights *weights, cons
   }
 }
 
-/* `node` says which row of into_x0 (a gradient of x at some rows) belongs to a row, -1 for none. */
+/* `node` gives for each row its row in into_x0 (the gradient of x at some rows), or -1. */
 int set_mlp_backward(int threads, index_t rows, int d, int m, int form, const float *a, const SetWeights *weights,
                      const float *u, const float *x, const float *stats, const float *into_z, const float *into_x0, const index_t *node,
                      float *into_a, SetGradients *into) {
@@ -175,7 +175,7 @@ int set_mlp_backward(int threads, index_t rows, int d, int m, int form, const fl
       if (mine.failed) continue;
       const int count = (int)smaller(TILE, rows - begin);
       for (int i = 0; i < count; i += MR) {
-        for (int k = 0; k < MR; k++) { /* where there is no row, one without a gradient */
+        for (int k = 0; k < MR; k++) { /* beyond the end, use a row with zero gradient */
           const int is_there = i + k < count;
           const index_t r = begin + (is_there ? i + k : 0);
           from[k] = x + r * p;

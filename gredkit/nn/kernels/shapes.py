@@ -1,4 +1,4 @@
-"""The shapes of what the kernels read: d columns of a row, m of the set MLP, n states."""
+"""The shapes of the kernels' inputs: d columns in a row, m in the set MLP, n states."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from torch import Tensor
 
 from gredkit.nn.kernels.call import expect_sizes
 
-WIDE = 8  # columns to which the kernels pad what they keep
-OF_MLP, OF_RECURRENCE = 8, 7  # how many weights; a gate has 2, or 4 with its value
+WIDE = 8  # the kernels pad stored rows to a multiple of this many columns
+OF_MLP, OF_RECURRENCE = 8, 7  # numbers of weights; a gate has 2, or 4 with its value
 GELU = {"none": 0, "tanh": 1}
 
 Weights = Sequence[Tensor]
@@ -15,30 +15,30 @@ Shapes = list[tuple[int, ...]]
 
 
 def of_mlp(d: int, m: int) -> Shapes:
-    """Norm, up, down, and the norm behind, a weight and a bias each."""
+    """First norm, up, down and second norm, each with weight and bias."""
     return [(d,), (d,), (m, d), (m,), (d, m), (d,), (d,), (d,)]
 
 
 def of_recurrence(n: int, d: int) -> Shapes:
-    """ν, θ, γ, and both parts of both W."""
+    """ν, θ, γ, and real and imaginary parts of W_in and W_out."""
     return [(n,), (n,), (n,), (n, d), (n, d), (d, n), (d, n)]
 
 
 def of_gate(d: int, count: int) -> Shapes:
-    """Value and gate, a weight and a bias each; or the gate alone."""
+    """Value and gate, each with weight and bias; or only the gate."""
     return [(d, d), (d,)] * (2 if count == 4 else 1)
 
 
 def columns(x: Tensor) -> int:
-    """Of rows."""
+    """The number of columns of a tensor of rows, checked."""
     if not isinstance(x, Tensor) or x.dim() != 2:
-        raise ValueError("a kernel takes rows, which are a tensor with two dimensions")
+        raise ValueError("a kernel takes a tensor with two dimensions")
     expect_sizes(columns=x.shape[1])
     return x.shape[1]
 
 
 def rows(weights: Weights, which: int) -> int:
-    """Of one of several weights."""
+    """The number of rows of one of several weights, checked."""
     if which >= len(weights) or not isinstance(weights[which], Tensor) or not weights[which].dim():
         raise ValueError(f"a kernel takes more weights here than {len(weights)}, or tensors with dimensions")
     expect_sizes(rows=len(weights[which]))
@@ -50,7 +50,7 @@ def padded(count: int) -> int:
 
 
 def form(gelu: str) -> int:
-    """The number by which C knows it."""
+    """The number of a form of gelu in the C code."""
     if gelu not in GELU:
         raise ValueError(f"gelu is {' or '.join(map(repr, GELU))}, not {gelu!r}")
     return GELU[gelu]

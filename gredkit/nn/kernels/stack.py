@@ -1,4 +1,4 @@
-"""Several layers in one call of C: the sums of their sets, and all steps behind them."""
+"""Several layers in one call of C: the sums over their sets and all following steps."""
 
 import ctypes
 from collections.abc import Sequence
@@ -26,16 +26,16 @@ from gredkit.nn.kernels.steps import Dropout
 
 
 class Layers(NamedTuple):
-    """What layers have in common."""
+    """The settings that all layers share."""
 
-    width: int  # hops that have a matrix
+    width: int  # number of hops with a matrix
     gelu: str
     eps: float
     dropout: Dropout  # with a seed for each layer
 
 
 class _Shape(ctypes.Structure):
-    """The same with all sizes, as the kernels read it."""
+    """The same settings with all sizes, as a C structure."""
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("layers", "nodes", "sets", "cuts", "dim", "hidden", "states", "width")),
@@ -47,7 +47,10 @@ class _Shape(ctypes.Structure):
 def layers(
     of: Layers, index: Index, sums: Sums | None, weights: Sequence[Weights], x: Tensor, keep: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    """h, and what each layer keeps. Shape: x [nodes, d], or [sets, d] without `sums` -> [nodes, d]"""
+    """h, and what each layer keeps for the backward pass.
+
+    Shape: x [nodes, d], or [sets, d] without `sums` -> [nodes, d]
+    """
     shape = _checked(of, index, sums, weights, x, keep)
     kept = [x.new_empty(_room(shape)) for _ in range(shape.layers if keep else 1)]
     h = x.new_empty(len(index), shape.dim)
@@ -59,14 +62,14 @@ def layers_backward(
     of: Layers, index: Index, sums: Sums | None, back: Sums | None, weights: Sequence[Weights], x: Tensor,
     kept: Weights, into_h: Tensor, into: Sequence[Weights],
 ) -> Tensor:  # fmt: skip
-    """The gradient of x. `back` are the sums of the transposed matrix."""
+    """The gradient of x; `back` is the transpose of `sums`."""
     shape = _checked(of, index, sums, weights, x, keep=True)
     for one, gradients in zip(weights, into, strict=True):
         expect(gradients, [tuple(weight.shape) for weight in one])
     expect([into_h, *kept], [(len(index), shape.dim), *[(_room(shape),)] * shape.layers])
     if sums is not None:
         if back is None or (len(back), back.num_columns) != (sums.num_columns, len(sums)):
-            raise ValueError("the transposed matrix is not that of the sums")
+            raise ValueError("`back` is not the transpose of `sums`")
         back.unchanged()
     into_x = torch.empty_like(x)
     matrices = _rows(sums), _rows(back)
@@ -76,7 +79,7 @@ def layers_backward(
 
 
 def _checked(of: Layers, index: Index, sums: Sums | None, weights: Sequence[Weights], x: Tensor, keep: bool) -> _Shape:
-    """The sizes, once it is clear that all tensors have them."""
+    """The sizes, after checking that all tensors have them."""
     if not weights or len(of.dropout.seeds) != len(weights):
         raise ValueError(f"{len(weights)} layers have {len(of.dropout.seeds)} seeds")
     first, at = weights[0], OF_MLP + OF_RECURRENCE
@@ -88,7 +91,7 @@ def _checked(of: Layers, index: Index, sums: Sums | None, weights: Sequence[Weig
     index.expect_hops(of.width)
     if sums is not None:
         if (len(sums), sums.num_columns) != (index.num_sets, len(index)):
-            raise ValueError("the sums are not those of the index's sets over its nodes")
+            raise ValueError("the sums do not belong to the sets and nodes of the index")
         sums.unchanged()
     nodes, sets, parts = len(index), index.num_sets, len(index.cuts) - 1
     return _Shape(
@@ -97,7 +100,7 @@ def _checked(of: Layers, index: Index, sums: Sums | None, weights: Sequence[Weig
 
 
 def _room(shape: _Shape) -> int:
-    """How many numbers a layer keeps."""
+    """How many numbers a layer keeps for the backward pass."""
     found = library()
     assert found is not None
     return found.layer_kept(ctypes.byref(shape))
@@ -112,6 +115,6 @@ def _rows(sums: Sums | None) -> tuple[Tensor | None, Tensor | None]:
 
 
 def _in_a_row(weights: Sequence[Weights]) -> list[Tensor | None]:
-    """All weights of layers, None for those of the value in the half form."""
+    """The weights of all layers in one list; None for those of the value in the half form."""
     at = OF_MLP + OF_RECURRENCE
     return [one for layer in weights for one in (*layer[:at], *four(layer[at:]))]

@@ -1,4 +1,4 @@
-/* The steps of a layer, for those that take several at once. Each says in its own file what it does. */
+/* Declarations of the steps of a layer, for layers.c; the file of each step describes it. */
 #pragma once
 #include "common.h"
 

@@ -1,7 +1,7 @@
-"""The kernels on tensors: what a forward pass returns and keeps, and what a backward pass makes of it.
+"""The kernels on tensors: a forward pass returns its result and what it keeps, a backward pass uses that.
 
-All tensors are contiguous; those of other shapes, types or devices are a ValueError before C sees them. Gradients of
-weights are written where the caller says.
+All tensors must be contiguous; wrong shapes, types or devices raise a ValueError before C sees them. Gradients of
+weights are written into tensors that the caller gives.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from gredkit.nn.kernels.shapes import Shapes, Weights, columns, form, four, of_g
 def set_sum(x: Tensor, sums: Sums) -> Tensor:
     """The sum of the listed rows of x. Shape: x [columns, d] -> [rows, d]"""
     if not isinstance(x, Tensor) or x.dim() != 2 or x.shape[1] > LARGEST:
-        raise ValueError("the rows to add up are no tensor with two dimensions, or too wide")
+        raise ValueError("the rows to sum are not a tensor with two dimensions, or are too wide")
     d = x.shape[1]  # may be 0
     expect([x], [(sums.num_columns, d)])
     sums.unchanged()
@@ -29,8 +29,9 @@ def set_sum(x: Tensor, sums: Sums) -> Tensor:
 def set_mlp(
     a: Tensor, index: Index, weights: Weights, gelu: str, eps: float, keep: bool
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-    """z, and what is kept: x, statistics of the norms, what gelu reads; if not, x of the nodes alone, and no more.
+    """z and what the backward pass needs: x, statistics of the norms, and the input of gelu.
 
+    With keep=False only z, and x at the nodes.
     Shape: a [sets, d] -> z [sets, d], x padded
     """
     sets, d, m = index.num_sets, columns(a), rows(weights, 2)
@@ -45,7 +46,7 @@ def set_mlp(
 def set_mlp_backward(
     gelu: str, a: Tensor, weights: Weights, kept: Weights, index: Index, into_z: Tensor, into_x: Tensor, into: Weights
 ) -> Tensor:
-    """The gradient of a; `into_x` is that of x at the targets."""
+    """The gradient of a; `into_x` is the gradient of x at the targets."""
     sets, d, m = index.num_sets, columns(a), rows(weights, 2)
     shapes = of_mlp(d, m)
     of_kept: Shapes = [(sets, padded(d)), (sets, 4), (sets, padded(m))]
@@ -110,29 +111,29 @@ def hop_scan_backward(u: Tensor, re: Tensor, im: Tensor, index: Index, into_s: T
 
 
 class Dropout(NamedTuple):
-    """What is dropped, and a seed for each of several layers."""
+    """Dropout as the kernels use it, with one seed per layer."""
 
-    limit: int  # below which a random number of 32 bits drops a value
-    scale: float  # of those that stay
+    limit: int  # a value is dropped if its random 32-bit number is below this
+    scale: float  # multiplies the values that stay
     seeds: tuple[int, ...]
 
     @classmethod
     def of(cls, share: float, layers: int = 1) -> "Dropout":
         if not 0 <= share < 1:
-            raise ValueError(f"kernels drop a share of 0 to less than 1, not {share}")
+            raise ValueError(f"dropout must be at least 0 and below 1, not {share}")
         seeds = torch.randint(2**32, (layers,), dtype=torch.int64, device="cpu").tolist() if share else [0] * layers
         return cls(min(round(share * 2**32), 2**32 - 1), 1 / (1 - share), tuple(seeds))
 
     @property
     def numbers(self) -> tuple[int, float, int]:
-        """Of one layer, as C takes them."""
+        """Limit, scale and seed of a single layer, in the order of the C functions."""
         return self.limit, self.scale, self.seeds[0]
 
 
 def gate(
     y: Tensor, x: Tensor, weights: Weights, gelu: str, dropout: Dropout, keep: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """h, and what is kept: what value and gate are made of. Shape: y [nodes, d] -> h"""
+    """h, and what the backward pass needs: the outputs of value and gate before the sigmoid. Shape: [nodes, d]"""
     d, nodes = columns(y), len(y)
     expect([y, x, *weights], [(nodes, d), (nodes, d), *of_gate(d, len(weights))])
     h, pre = torch.empty_like(y), y.new_empty(nodes, 2 * padded(d)) if keep else None

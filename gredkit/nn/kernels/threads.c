@@ -1,4 +1,4 @@
-/* Threads, started before they are needed: OpenMP ends the process where it can start none. */
+/* Start threads before they are needed: if OpenMP cannot start a thread, it ends the process. */
 #include "common.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@ static void *wait_for(void *gate) {
   return NULL;
 }
 
-/* Whether there can be so many at once. The system keeps their memory for OpenMP, which then starts its own. */
+/* Tests whether so many threads can run at once. The system keeps their memory, so OpenMP can start its own afterwards. */
 int start_threads(int threads) {
   Memory memory = {0};
   pthread_t *started = (pthread_t *)uncleared(&memory, threads * sizeof(pthread_t) / sizeof(float));

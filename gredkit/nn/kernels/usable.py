@@ -1,4 +1,4 @@
-"""Whether kernels can be used here and now, and on these tensors."""
+"""Whether the kernels can be used now and on certain tensors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ _is_wanted: ContextVar[bool] = ContextVar("kernels", default=True)
 
 @contextmanager
 def without_kernels() -> Iterator[None]:
-    """While it lasts, all is computed by PyTorch, as with `GREDKIT_KERNELS=0`."""
+    """Inside this context everything is computed by PyTorch, as with `GREDKIT_KERNELS=0`."""
     token = _is_wanted.set(False)
     try:
         yield
@@ -25,7 +25,7 @@ def without_kernels() -> Iterator[None]:
 
 
 def has_kernels() -> bool:
-    """Whether there are kernels, and nothing looks on that has to see each operation of PyTorch."""
+    """Whether there are kernels, and nothing is active that must see each PyTorch operation (such as tracing)."""
     return (
         not torch.compiler.is_compiling()
         and _is_wanted.get()
@@ -38,12 +38,12 @@ def has_kernels() -> bool:
 
 
 def is_transformed() -> bool:
-    """Whether `torch.func` or forward-mode differentiation is at work."""
+    """Whether a `torch.func` transformation or forward-mode differentiation is active."""
     return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
 def outlived(tensor: Tensor) -> Tensor:
-    """The tensor itself, without what `torch.func` put around it while it was at work."""
+    """The tensor itself, without wrappers of a `torch.func` transformation that has ended."""
     while (inner := torch._C._functorch.unwrap_if_dead(tensor)) is not tensor:
         tensor = inner
     return tensor
@@ -55,7 +55,7 @@ def can_fuse(*tensors: Tensor) -> bool:
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """Whether it is nothing but float32 numbers in a CPU's memory, which mean what they are."""
+    """Whether it is an ordinary float32 tensor in the CPU's memory, with no lazy or special meaning."""
     return (
         type(tensor) in PLAIN
         and tensor.dtype is torch.float32

@@ -1,1 +1,1 @@
-"""Positional encodings: one class a file, each registered under a short name."""
+"""Positional encodings: one class per file, each registered under a short name."""

@@ -1,4 +1,4 @@
-"""What a positional encoding is."""
+"""The interface of a positional encoding."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -10,25 +10,25 @@ from gredkit.errors import UserError
 
 
 class PositionalEncoding(nn.Module, ABC):
-    """What to compute once for a graph, and a module that turns it into columns beside the node features.
+    """Values computed once per graph, and a module that turns them into extra columns of the node features.
 
     Shape: batch -> [nodes, width]
     """
 
-    key: ClassVar[str]  # the attribute of the graph that holds what was computed; empty if there is none
-    depends_on: ClassVar[tuple[str, ...]] = ()  # the attributes, beside the graph, that it was computed with
-    width: int  # columns of the result
+    key: ClassVar[str]  # the graph's attribute with the computed values; empty if there are none
+    depends_on: ClassVar[tuple[str, ...]] = ()  # the settings on which the computed values depend
+    width: int  # number of columns of the result
 
     @abstractmethod
     def precompute(self, data: Data) -> Tensor:
-        """What depends on the graph alone. Shape: [nodes, ...]"""
+        """The values that depend only on the graph, computed once. Shape: -> [nodes, ...]"""
 
     @abstractmethod
     def encode(self, values: Tensor, batch: Data) -> Tensor:
-        """Shape: values [nodes, ...] -> [nodes, width]"""
+        """Turn the computed values into columns. Shape: values [nodes, ...] -> [nodes, width]"""
 
     def add_to(self, data: Data) -> Data:
-        """Store what depends on the graph in the graph; returns the graph."""
+        """Compute the values and store them in the graph; returns the graph."""
         data[self.key] = self.precompute(data)
         return data
 

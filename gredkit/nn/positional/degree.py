@@ -11,10 +11,14 @@ from gredkit.registry import POSITIONAL
 
 @POSITIONAL.register("degree")
 class Degree(PositionalEncoding):
-    """An embedding of the number of distinct neighbours; the last one stands for `largest` and more.
+    """Embedding of the number of distinct neighbours.
 
-    Embed(min(|N(v)|, largest)). `std` is that of the embeddings at the start, 1/√width if None.
+    Embed(min(|N(v)|, largest))
     Shape: [nodes] -> [nodes, width]
+
+    largest: this degree and all larger ones share an embedding
+    width: number of columns added to the node features
+    std: initial standard deviation of the embeddings; None is 1/√width
     """
 
     key = "pe_degree"
@@ -27,7 +31,7 @@ class Degree(PositionalEncoding):
         self.embed = Embed(largest + 1, width, std)
 
     def precompute(self, data: Data) -> Tensor:
-        """The degree as it is, so that `largest` may change later. Shape: [nodes]"""
+        """The exact degree, so that `largest` may change later. Shape: -> [nodes]"""
         return torch.from_numpy(adjacency_matrix(data).sum(1)).long()
 
     def encode(self, values: Tensor, batch: Data) -> Tensor:

@@ -1,4 +1,4 @@
-"""The graph as positional encodings read it: undirected, without self-loops, every edge once."""
+"""The adjacency matrix for positional encodings: undirected, without self-loops or repeated edges."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from torch_geometric.data import Data
 
 from gredkit.errors import UserError
 
-if TYPE_CHECKING:  # scipy is loaded by those who compute an encoding
+if TYPE_CHECKING:  # scipy is slow to import, and only computing an encoding needs it
     from scipy.sparse import csr_array
 
 
 def adjacency_matrix(data: Data) -> csr_array:
-    """A, of zeros and ones. Shape: [nodes, nodes]"""
+    """The adjacency matrix A of zeros and ones. Shape: -> [nodes, nodes]"""
     from scipy.sparse import coo_array
 
     if data.num_nodes is None:
@@ -23,7 +23,7 @@ def adjacency_matrix(data: Data) -> csr_array:
     edges = edges[:, edges[0] != edges[1]]
     both_ways = np.concatenate([edges, edges[::-1]], 1)
     shape = (data.num_nodes, data.num_nodes)
-    A = coo_array((np.ones(both_ways.shape[1]), tuple(both_ways)), shape).tocsr()  # adds up repeated edges
+    A = coo_array((np.ones(both_ways.shape[1]), tuple(both_ways)), shape).tocsr()  # sums repeated edges
     A.data.fill(1)
     return A
 

@@ -12,15 +12,19 @@ from gredkit.registry import POSITIONAL
 
 @POSITIONAL.register("lap_pe")
 class LapPE(PositionalEncoding):
-    """The first non-trivial eigenvectors of the normalised Laplacian, through two dense layers.
+    """The first non-trivial eigenvectors of the normalised Laplacian, followed by two dense layers.
 
     Dense(gelu(Dense(u_v))),  (I - D^-1/2 A D^-1/2) u_i = λ_i u_i,  |u_i| = 1,  λ_1 <= … <= λ_k
-    No code for it was published. From the paper's sentence: the 10 smallest non-trivial eigenvectors, a hidden width
-    of 16, put beside the node features. Our choices: the symmetric normalised Laplacian; two dense layers with one
-    gelu; the 16 columns are taken out of the model's width; components are solved apart, and columns are zero where a
-    graph has too few eigenvectors; the sign of an eigenvector means nothing, so in training each graph's signs are
-    drawn anew at every step.
+    The paper describes it in one sentence and its code was not published. From the paper: the 10 smallest
+    non-trivial eigenvectors, a hidden width of 16, concatenated with the node features. Our choices: the symmetric
+    normalised Laplacian; two dense layers with one gelu; the 16 columns are part of the model's width; connected
+    components are solved separately, and columns are zero if a graph has too few eigenvectors; since the sign of
+    an eigenvector is arbitrary, each training step draws new random signs for each graph.
     Shape: [nodes, k] -> [nodes, width]
+
+    k: number of eigenvectors
+    width: number of columns added to the node features
+    gelu: 'erf' (exact) or 'tanh' (as published); None takes the model's
     """
 
     key = "pe_lap"
@@ -34,7 +38,7 @@ class LapPE(PositionalEncoding):
         self.mlp = gelu_mlp(k, width, width, gelu)
 
     def precompute(self, data: Data) -> Tensor:
-        """Each eigenvector with the sign that makes its largest entry positive. Shape: [nodes, k]"""
+        """The eigenvectors, with signs such that the largest entry is positive. Shape: -> [nodes, k]"""
         return torch.from_numpy(eigenvectors(adjacency_matrix(data), self.k)).float()
 
     def encode(self, values: Tensor, batch: Data) -> Tensor:
@@ -43,7 +47,7 @@ class LapPE(PositionalEncoding):
 
 
 def random_signs(values: Tensor, batch: Data) -> Tensor:
-    """One sign for each graph and column. Shape: [nodes, k] -> [nodes, k]"""
+    """Multiply by one random sign per graph and column. Shape: [nodes, k] -> [nodes, k]"""
     of_graph = batch.batch
     graphs = 1 if of_graph is None else batch.num_graphs
     signs = torch.randint(2, (graphs, values.shape[1]), device=values.device).to(values.dtype) * 2 - 1

@@ -11,17 +11,17 @@ from gredkit.nn.positional.graph import normalised
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-LARGEST_DENSE = 400  # nodes of a component; beyond, the sparse solver is faster
-SAME_VALUE = 1e-9  # eigenvalues of different components that are this close are one
-SAME_SIZE = 1e-6  # entries of an eigenvector that are this close, relative to the largest, are one
+LARGEST_DENSE = 400  # nodes of a component; for larger ones the sparse solver is faster
+SAME_VALUE = 1e-9  # eigenvalues of different components that are this close count as equal
+SAME_SIZE = 1e-6  # entries of an eigenvector that are this close, relative to the largest, count as equal
 
 
 def eigenvectors(A: csr_array, k: int) -> np.ndarray:
-    """The k eigenvectors of smallest eigenvalue of I - D^-1/2 A D^-1/2, null vectors left out.
+    """The k eigenvectors with the smallest non-zero eigenvalues of I - D^-1/2 A D^-1/2.
 
-    There is one null vector for each component, so each is solved apart: an eigenvector lives on one
-    component and is zero elsewhere. Equal eigenvalues come in the order of their components, the one of the
-    lowest node first. Columns are zero where there are fewer than k eigenvectors.
+    Each connected component has one eigenvector with eigenvalue 0, so components are solved separately: an
+    eigenvector is non-zero on one component only. Equal eigenvalues are ordered by component, the one with
+    the lowest node first. If there are fewer than k eigenvectors, the remaining columns are zero.
     Shape: [nodes, nodes] -> [nodes, k]
     """
     from scipy.sparse import eye_array
@@ -45,7 +45,10 @@ def eigenvectors(A: csr_array, k: int) -> np.ndarray:
 
 
 def eigenpairs(L: csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k smallest eigenvalues of a connected graph after the first, which is 0. Shape: -> [k], [nodes, k]"""
+    """The k smallest eigenpairs of a connected graph, without the first one (eigenvalue 0).
+
+    Shape: -> [k], [nodes, k]
+    """
     solve = eigenpairs_dense if L.shape[0] <= max(LARGEST_DENSE, 2 * k + 2) else eigenpairs_sparse
     values, vectors = solve(L, k + 1)
     return values[1:], vectors[:, 1:]
@@ -57,7 +60,7 @@ def eigenpairs_dense(L: csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def eigenpairs_sparse(L: csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lanczos on (L + shift I)^-1, which is positive definite and so factorised without pivots."""
+    """Lanczos iteration on (L + shift I)^-1; the matrix is positive definite, so no pivoting is needed."""
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
@@ -65,21 +68,24 @@ def eigenpairs_sparse(L: csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
     shifted = (L + shift * eye_array(nodes)).tocsc()
     factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     inverse = LinearOperator(L.shape, factors.solve, dtype=L.dtype)
-    start = np.random.default_rng(0).standard_normal(nodes)  # ARPACK's own differs from call to call
+    start = np.random.default_rng(0).standard_normal(nodes)  # ARPACK's own start vector differs between calls
     values, vectors = eigsh(L, k, sigma=-shift, OPinv=inverse, v0=start)
     order = values.argsort()
     return values[order], vectors[:, order]
 
 
 def ascending(values: np.ndarray) -> np.ndarray:
-    """Positions by value; those that differ by rounding alone stay in their order. Shape: [n] -> [n]"""
+    """Positions sorted by value; values that differ only by rounding keep their order. Shape: [n] -> [n]"""
     order = values.argsort(kind="stable")
     group = np.cumsum(np.diff(values[order], prepend=values[order[:1]]) > SAME_VALUE)
     return order[np.lexsort((order, group))]
 
 
 def with_sign(vector: np.ndarray) -> np.ndarray:
-    """The largest entry is positive; of several that differ by rounding alone, the one of the lowest node."""
+    """The vector with the sign that makes its largest entry positive.
+
+    If several entries are equally large up to rounding, that of the lowest node decides.
+    """
     size = np.abs(vector)
     largest = np.argmax(size >= (1 - SAME_SIZE) * size.max())
     return vector if vector[largest] > 0 else -vector

@@ -8,7 +8,7 @@ from gredkit.registry import POSITIONAL
 
 @POSITIONAL.register("none")
 class NoPositional(PositionalEncoding):
-    """No positional encoding: the order of the hops says it all, as the paper argues. Shape: -> [nodes, 0]"""
+    """No positional encoding: the paper argues that the order of the hops is enough. Shape: -> [nodes, 0]"""
 
     key = ""
     width = 0

@@ -16,15 +16,19 @@ from gredkit.registry import POSITIONAL
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-CELLS = 2**22  # of the dense block held at a time
+CELLS = 2**22  # numbers in the dense block that is held at a time
 
 
 @POSITIONAL.register("rwse")
 class RWSE(PositionalEncoding):
-    """How likely a random walk is back at its start after t steps; zero for an isolated node.
+    """Probability that a random walk is back at its start after t steps, followed by two dense layers.
 
-    Dense(gelu(Dense(p_v))),  p_{v,t} = ((D^-1 A)^t)_{vv},  t = 1 … steps
+    Dense(gelu(Dense(p_v))),  p_{v,t} = ((D^-1 A)^t)_{vv},  t = 1 … steps;  p_v = 0 for an isolated node
     Shape: [nodes, steps] -> [nodes, width]
+
+    steps: longest walk
+    width: number of columns added to the node features
+    gelu: 'erf' (exact) or 'tanh' (as published); None takes the model's
     """
 
     key = "pe_rwse"
@@ -45,9 +49,9 @@ class RWSE(PositionalEncoding):
 
 
 def return_probabilities(A: csr_array, steps: int, cells: int = CELLS) -> np.ndarray:
-    """The diagonals of (D^-1 A)^t, some columns of the powers at a time.
+    """The diagonals of (D^-1 A)^t for t = 1 … steps, computed for a block of columns at a time.
 
-    S = D^-1/2 A D^-1/2 has the same ones, and as it is symmetric, half the powers are enough:
+    S = D^-1/2 A D^-1/2 has the same diagonals. Because S is symmetric, half of the powers are enough:
     (S^{a+b})_vv = <S^a e_v, S^b e_v>.
     Shape: [nodes, nodes] -> [nodes, steps]
     """

@@ -195,7 +195,7 @@ def test_the_folder_may_come_from_the_environment(tmp_path, monkeypatch):
 
 def test_what_the_long_range_benchmark_has_and_is_not_here(tmp_path):
     lrgb = partial(DATASETS["lrgb"], root=str(tmp_path))
-    with pytest.raises(UserError, match="PCQM-Contact asks for links"):
+    with pytest.raises(UserError, match="PCQM-Contact is about links"):
         lrgb("PCQM-Contact")
     with pytest.raises(UserError, match=r"no dataset 'peptides' in .*: choose peptides-func, peptides-struct"):
         lrgb("peptides")

@@ -213,7 +213,7 @@ def test_options_are_checked(folder, options, sentence):
 def test_targets_must_fit_the_task(folder):
     rows = [f"g{i},{i % 2},2" for i in range(10)]
     write(folder, {"graphs.csv": ["graph,y_a,y_b", *rows]})
-    with pytest.raises(UserError, match=r"graphs.csv: classification reads one target column, not y_a, y_b: leave one"):
+    with pytest.raises(UserError, match=r"graphs.csv: classification reads one target column, not y_a, y_b: keep one"):
         graph_folder(folder)
     with pytest.raises(UserError, match=r"graphs.csv, line 2: '2' in 'y_b' is neither 0 nor 1: write 0 or 1"):
         graph_folder(folder, task="labels")
@@ -267,7 +267,7 @@ NODE, EDGE = [{"node": 0}], [{"source": 0, "target": 0}]
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        ({"graph": [1], "y": [1], "nodes": [NODE]}, "there is no column 'edges': add it, a list of structs"),
+        ({"graph": [1], "y": [1], "nodes": [NODE]}, "there is no column 'edges': add it, with a list of structs"),
         ({"y": [1], "nodes": [NODE], "edges": [EDGE]}, "there is no column 'graph': add it, or rename one of these: y"),
         ({"graph": [1], "nodes": [[1]], "edges": [EDGE]}, "the column 'nodes' is list<element: int64>: make it a list"),
         ({"graph": [1], "nodes": [3], "edges": [EDGE]}, "the column 'nodes' is int64: make it a list of structs"),

@@ -188,7 +188,7 @@ GIVEN = f"{__name__}:given"
         ([Data(edge_index=torch.tensor([[0], [1]]))], {}, "graph 0 of IT does not say how many nodes it has"),
         (graphs(x=torch.zeros(0, 1).long(), edge_index=None), {}, "graph 1 of IT has no nodes: leave it out"),
         (graphs(x=None, num_nodes=2), {}, "graph 1 of IT has no x, but others do: give it to all graphs or none"),
-        (graphs(x=torch.zeros(2, 3).long()), {}, "x of graph 1 of IT is 3 columns of torch.int64, that of"),
+        (graphs(x=torch.zeros(2, 3).long()), {}, "x of graph 1 of IT has 3 columns of torch.int64, but that of"),
         (graphs(x=torch.zeros(2, 1)), {}, "x of graph 1 of IT has 1 columns of torch.float32, but that of graph 0"),
         (graphs(x=torch.tensor([[0], [-1]])), {}, "x of graph 1 of IT has a category outside 0 to 999999"),
         (graphs(edge_attr=torch.zeros(5)), {}, "graph 0 of IT has no edge_attr, but others do"),

@@ -50,7 +50,7 @@ def test_a_fold_that_is_not_there(tmp_path):
         ("7", "cannot be read"),
         ('[{"test": [0]}]', "cannot be read"),
         ('[{"test": [0], "model_selection": []}]', "cannot be read"),
-        (json.dumps([{"test": [0], "model_selection": [{"train": [1], "validation": [1]}]}]), "does not hold each"),
+        (json.dumps([{"test": [0], "model_selection": [{"train": [1], "validation": [1]}]}]), "does not have each"),
     ],
 )
 def test_a_wrong_splits_file(text, said, tmp_path):

@@ -289,10 +289,10 @@ def test_a_smaller_K_of_larger_graphs_is_cut_from_a_larger_one(name: str) -> Non
 @pytest.mark.parametrize(
     ("edge_index", "said"),
     [
-        (torch.tensor([[0.0], [1.0]]), "torch.float32: nodes have whole numbers"),
+        (torch.tensor([[0.0], [1.0]]), "torch.float32: give whole numbers"),
         (torch.tensor([0, 1]), "edge_index is 2: give two rows"),
         (torch.tensor([[0], [1], [2]]), "edge_index is 3 x 1: give two rows"),
-        (torch.tensor([[True], [False]]), "torch.bool: nodes have whole numbers"),
+        (torch.tensor([[True], [False]]), "torch.bool: give whole numbers"),
         ([[0], [1]], "edge_index is list: give a tensor"),
     ],
 )

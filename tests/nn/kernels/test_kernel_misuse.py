@@ -178,7 +178,7 @@ def test_copies_of_an_index_are_as_good(name):
 
 def test_fewer_matrices_than_hops_are_refused():
     case = case_of("steps.hop_filter")
-    with pytest.raises(ValueError, match="3 hops, and there are matrices for 2"):
+    with pytest.raises(ValueError, match="3 hops, but there are matrices for 2"):
         steps.hop_filter(**case.arguments | {"matrices": case.arguments["matrices"][:2].contiguous()})
 
 
