@@ -12,6 +12,10 @@ class RNN(Recurrent):
     Starts with an orthogonal recurrence, unless init='pytorch'.
     With empty_hops='constant', an empty hop is one more step on z_∅; with 'zero' it is skipped.
     Shape: z [sets + 1, dim] -> [nodes, dim]
+
+    state_dim: width of the state; None takes the model's
+    stacked_layers: number of recurrent layers, each of which reads the states of the one before
+    init: 'orthogonal', or 'pytorch' for PyTorch's own initialisation
     """
 
     torch_class = nn.RNN

@@ -46,7 +46,10 @@ def test_cells_beyond_the_header_are_told(file):
     [
         (b"", "some.csv, line 1: the file is empty: its first line must name the columns"),
         (b"a,b\n1,2\n\xff,3\n", "some.csv, line 3: this is not UTF-8 text: save the file as 'CSV UTF-8'"),
-        (b'a,b\n1,2\n"3,4\n5,6\n', "some.csv, line 3: this is not CSV (unexpected end of data): look for an unclosed quote"),
+        (
+            b'a,b\n1,2\n"3,4\n5,6\n',
+            "some.csv, line 3: this is not CSV (unexpected end of data): look for an unclosed quote",
+        ),
     ],
 )
 def test_a_file_that_is_no_table_is_a_mistake(file, content, sentence):
