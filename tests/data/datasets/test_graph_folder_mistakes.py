@@ -218,7 +218,7 @@ def test_targets_must_fit_the_task(folder):
     with pytest.raises(UserError, match=r"graphs.csv, line 2: '2' in 'y_b' is neither 0 nor 1: write 0 or 1"):
         graph_folder(folder, task="labels")
     write(folder, {"graphs.csv": ["graph,y", *[f"g{i},same" for i in range(10)]]})
-    with pytest.raises(UserError, match="'y' holds 1 class only, same: at least two are needed"):
+    with pytest.raises(UserError, match="'y' holds 1 class only, same: training needs at least two"):
         graph_folder(folder)
 
 
