@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,10 @@ _HOMES = {
 if sys.argv[:1] == ["-m"] and sys.path[:1] == [os.getcwd()] != [os.path.dirname(__path__[0])]:
     # `python -m gredkit.…` would import what happens to lie in the working folder: a torch.py beside a stored model.
     del sys.path[0]
+
+
+# PyTorch Geometric calls `torch.jit.script` on import, and newer versions of PyTorch (2.15) print a warning about it.
+warnings.filterwarnings("ignore", r"`torch\.jit\.script` is", FutureWarning, r"torch\.jit\._script")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Modules and functions of the user's own: what they raise is said in one sentence, with the line that raised it."""
+"""The user's own modules and functions: an error in them becomes one sentence that names the line."""
 
 import importlib
 import os
@@ -7,38 +7,40 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from gredkit.errors import UserError, cause
 
 DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+MOST_FILES, LARGEST_FILE = 500, 10**6  # that are searched for a component
 
 
 def check_name(name: str) -> None:
-    """Whether a module can have this name."""
+    """Raise an error if no module can have this name."""
     if not DOTTED.fullmatch(name) or name.endswith(".py"):
         dotted = re.sub(r"^[./\\]+|\.py$", "", name).replace("/", ".").replace("\\", ".")
-        hint = f": name it as Python does, {dotted!r}" if DOTTED.fullmatch(dotted) else ": name it as Python does"
-        raise UserError(f"cannot import {name!r}: this is no name of a module{hint}")
+        hint = f": write {dotted!r}" if DOTTED.fullmatch(dotted) else ": write its name as in an import statement"
+        raise UserError(f"cannot import {name!r}: this is not the name of a module{hint}")
 
 
 @contextmanager
 def working_folder() -> Iterator[None]:
-    """Modules of the working folder come first; afterwards last, so that none takes the place of an installed one."""
+    """Inside, modules of the working folder are found first; afterwards last, so that none hides an installed one."""
     here = os.getcwd()
     sys.path.insert(0, here)
     try:
         yield
     finally:
-        with suppress(ValueError):  # somebody else has removed it
+        with suppress(ValueError):  # other code has removed it
             sys.path.remove(here)
         if here not in sys.path:
             sys.path.append(here)
 
 
 def import_own(name: str) -> ModuleType:
-    """Import a module by its dotted name; those in the working folder are found."""
+    """Import a module by its dotted name, from the working folder or from the installed packages."""
     check_name(name)
     with of_the_user(f"cannot import {name!r}"), working_folder():
         try:
@@ -49,25 +51,42 @@ def import_own(name: str) -> ModuleType:
             if not f"{name}.".startswith(f"{error.name}."):
                 raise UserError(f"cannot import {name!r}: it needs {error.name!r}, which is not installed") from None
             raise UserError(
-                f"cannot import {name!r}: there is no module {error.name!r} in {os.getcwd()} or among those installed"
+                f"cannot import {name!r}: there is no module {error.name!r} in {os.getcwd()}, and none is installed"
             ) from None
 
 
+def module_that_registers(registry: str, name: str) -> str | None:
+    """The module in the working folder that registers a component, found without importing it.
+
+    `registry` is the variable that a module calls `register` on, such as ENCODERS.
+    """
+    line = re.compile(rf"\b{registry}\s*\.\s*register\(\s*(['\"]){re.escape(name)}\1")
+    files = [path for pattern in ("*.py", "*/*.py") for path in sorted(Path().glob(pattern))]
+    for path in files[:MOST_FILES]:
+        module = ".".join(path.with_suffix("").parts)
+        if not DOTTED.fullmatch(module) or module in sys.modules:
+            continue
+        with suppress(OSError, UnicodeDecodeError):
+            if path.stat().st_size <= LARGEST_FILE and line.search(path.read_text(encoding="utf-8")):
+                return module
+    return None
+
+
 def call_own(function: Callable[..., Any], what: str, **arguments: Any) -> Any:
-    """Call a function of the user's."""
+    """Call one of the user's functions."""
     with of_the_user(f"{what} gives no data"):
         return function(**arguments)
 
 
 class Broken(UserError):
-    """Code of the user's that raised something."""
+    """The user's own code raised an error."""
 
     has_traceback = True
 
 
 @contextmanager
 def of_the_user(failed: str) -> Iterator[None]:
-    """What the user's code raises inside becomes a `UserError` that says where."""
+    """An error that the user's code raises inside becomes a `UserError` that names the line."""
     try:
         yield
     except UserError:
@@ -82,6 +101,6 @@ def of_the_user(failed: str) -> Iterator[None]:
 
 
 def _place(error: BaseException) -> str:
-    """The last line of a traceback that is not Python's own machinery."""
+    """The last line of a traceback that is not inside Python's import system."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
     return f"{frames[-1].filename}, line {frames[-1].lineno}," if frames else "it"

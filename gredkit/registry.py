@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gredkit.errors import UserError
+from gredkit.imports import module_that_registers
 
 Component = Callable[..., Any]
 C = TypeVar("C", bound=Component)
@@ -19,7 +20,7 @@ class DuplicateName(UserError):
 
 
 class UnknownName(UserError, KeyError):
-    """A name that nobody registered."""
+    """A name that is not registered."""
 
     def __str__(self) -> str:  # KeyError would show the sentence in quotes
         return str(self.args[0])
@@ -28,8 +29,8 @@ class UnknownName(UserError, KeyError):
 class Registry(Mapping[str, Component]):
     """Short names for the components of one kind.
 
-    A component registers itself with a decorator line. The modules in `home` are imported on the first
-    look-up, so a new file there is found without being mentioned anywhere else.
+    A decorator line above a component registers it. The modules in the package `home` are imported at the first
+    look-up, so a new file there is found and no list has to be changed.
     """
 
     def __init__(self, kind: str, plural: str, home: str):
@@ -42,7 +43,7 @@ class Registry(Mapping[str, Component]):
 
         def add(component: C) -> C:
             if not component.__module__.startswith(self.home):
-                self._load()  # the names of gredkit itself come first
+                self._load()  # so that gredkit's own names are taken first
             owner = self._entries.get(name)
             if owner is not None and _where(owner) != _where(component):
                 raise DuplicateName(
@@ -55,12 +56,15 @@ class Registry(Mapping[str, Component]):
         return add
 
     def resolve(self, component: str | Component) -> Component:
-        """The component behind a name; a class or factory stands for itself."""
+        """The component with this name; a class or function is returned as it is."""
         return self[component] if isinstance(component, str) else component
 
     def __getitem__(self, name: str) -> Component:
         self._load()
         if name not in self._entries:
+            if module := module_that_registers(self.plural.upper(), name):
+                said = f"the module {module!r} in this folder registers it: add --import {module}"
+                raise UnknownName(f"unknown {self.kind} {name!r}: {said}")
             near = difflib.get_close_matches(name, self._entries, n=3, cutoff=0.5)
             hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
             known = ", ".join(self) or "none yet"
@@ -164,7 +168,7 @@ def describe(component: Component) -> str:
 
 
 def hyperparameters(component: Component) -> dict[str, Any]:
-    """The parameters with defaults: what a user may set; dimensions, which code passes, have none."""
+    """The parameters that a user may set, with their defaults. Sizes that code passes have no default."""
     if dataclasses.is_dataclass(component):
         fields = dataclasses.fields(component)
         return {f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory() for f in fields}

@@ -19,13 +19,14 @@ def main() -> None:
     from gredkit.reports.reading import read_study
     from gredkit.reports.terminal import show
     from gredkit.reports.write import write_report
+    from gredkit.system.printing import say_command
     from gredkit.tracking.runs import StudyRuns  # what takes long to import is imported when all options are read
 
     study = read_study(StudyRuns.existing(arguments.study, arguments.tracking_uri))
     written = write_report(study, arguments.reports / study.name)
     out = console()
     show(study, out)
-    out.print(f"report: {written[-1]}", highlight=False, markup=False, soft_wrap=True)
+    say_command(out, "report", str(written[-1]))
 
 
 if __name__ == "__main__":

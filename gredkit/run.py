@@ -56,7 +56,14 @@ def main() -> None:
     said = shlex.join(["python", "-m", "gredkit.run", *map(shown, sys.argv[1:])])
     reports = None if arguments.no_report else arguments.reports
     options = Options(
-        said, arguments.jobs, arguments.tracking_uri, arguments.work, arguments.retry, arguments.launcher, reports
+        command=said,
+        jobs=arguments.jobs,
+        tracking_uri=arguments.tracking_uri,
+        work=arguments.work,
+        retry=arguments.retry,
+        launcher=arguments.launcher,
+        reports=reports,
+        own_data=bool(arguments.data),
     )
     ended = run_study(source, options, console())
     is_written = summarise(ended, options, console())

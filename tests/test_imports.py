@@ -47,3 +47,19 @@ def test_every_public_name_is_there_and_no_other():
         assert run("-c", f"import gredkit; print(gredkit.{module}.__name__)").stdout == f"gredkit.{module}\n"
     with pytest.raises(AttributeError, match="has no attribute 'GERD'"):
         gredkit.GERD  # noqa: B018
+
+
+def test_a_warning_about_torch_jit_is_silent_and_every_other_one_is_not():
+    """PyTorch 2.15 prints it when PyTorch Geometric is imported, and nobody here can do anything about it."""
+    jit = "`torch.jit.script` is deprecated. Please switch to `torch.compile` or `torch.export`."
+    warn = "warnings.warn_explicit({!r}, FutureWarning, 'a.py', 1, module={!r})"
+    shown = {}
+    for name, message, module in (
+        ("torch", jit, "torch.jit._script"),
+        ("own", jit, "own"),
+        ("else", "x", "torch.jit._script"),
+    ):
+        shown[name] = run("-c", f"import gredkit, warnings; {warn.format(message, module)}").stderr
+    assert shown["torch"] == ""
+    assert "FutureWarning" in shown["own"]
+    assert "FutureWarning" in shown["else"]

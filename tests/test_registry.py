@@ -92,3 +92,27 @@ def test_expected_components_are_there():
     }
     for kind, names in expected.items():
         assert set(names.split()) <= set(REGISTRIES[kind]), kind
+
+
+OWN = """
+from gredkit.nn.encoders.mean import Mean
+from gredkit.registry import ENCODERS
+
+@ENCODERS.register("near_and_far")
+class NearAndFar(Mean):
+    '''A component of the user's own.'''
+"""
+
+
+@pytest.mark.parametrize("file", ["near_and_far.py", "my_parts.py", "parts/encoders.py"])
+@pytest.mark.parametrize("binding", ["variant.encoder='near_and_far'", "encoders.near_and_far.width=3"])
+def test_an_unknown_name_whose_module_lies_in_the_folder_hints_at_import(file, binding, tmp_path):
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text(OWN)
+    (tmp_path / "tiny.gin").write_text("SEEDS = (0,)")
+    (tmp_path / "broken.py").write_bytes(b"\xff\xfe")
+    (tmp_path / "others.py").write_text("AGGREGATORS.register('near_and_far')")  # of another kind
+    study = ("-m", "gredkit.run", "--gin", "tiny.gin", "--dry-run", "--set", binding)
+    said = fails_with_a_sentence(run(*study, cwd=tmp_path))
+    module = file.removesuffix(".py").replace("/", ".")
+    assert said.endswith(f"the module {module!r} in this folder registers it: add --import {module}")

@@ -10,6 +10,12 @@ TINY = (
 )
 
 
+def variants(table: list[str]) -> list[str]:
+    """The first column of a Markdown table, without the rule below its head."""
+    first = [line.split("|")[1].strip() for line in table if line.startswith("|")]
+    return [cell for cell in first if set(cell) != {"-"}]
+
+
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_runs_and_ends_in_a_report(study, tmp_path):
     result = run("-m", "gredkit.run", "--gin", study, *TINY, cwd=tmp_path, fresh="rnn_flavors" in study)
@@ -19,7 +25,7 @@ def test_every_study_runs_and_ends_in_a_report(study, tmp_path):
     assert len(table) > 3
     assert "over 2 seeds." in result.stdout
     report = tmp_path / "reports" / Path(study).stem
-    assert (report / "table.md").read_text() in result.stdout
+    assert variants(table) == variants((report / "table.md").read_text().splitlines())
     assert f"report: {Path('reports', Path(study).stem, 'index.html')}" in result.stdout
     assert (report / "index.html").is_file()
 

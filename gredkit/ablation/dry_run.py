@@ -2,13 +2,15 @@
 
 import torch
 from rich.console import Console
-from rich.table import Table
 
 from gredkit.ablation.estimate import seconds
-from gredkit.ablation.plan import Plan, make_plan
+from gredkit.ablation.plan import Plan, make_plan, repeats
 from gredkit.ablation.progress import duration
 from gredkit.config.source import Source
+from gredkit.system.printing import print_table, say
 from gredkit.trials.trial import Trial
+
+TITLES = ("variant", "dataset", "K", "epochs", "parameters", "seeds", "time for each")
 
 
 def dry_run(source: Source, jobs: int, console: Console) -> None:
@@ -16,7 +18,8 @@ def dry_run(source: Source, jobs: int, console: Console) -> None:
     plan = make_plan(source)
     torch.set_num_threads(max(torch.get_num_threads() // jobs, 1))  # as many as each trial will have
     times = _times(plan)
-    console.print(_table(plan, times))
+    say(console, plan.study)
+    _print_table(plan, times, console)
     known = [time for trial in plan.trials if (time := times[_kind(trial)]) is not None]
     total = sum(known) / jobs
     said = f"{len(plan.trials)} trials, about {duration(total)} with {jobs} at a time on this machine"
@@ -24,30 +27,30 @@ def dry_run(source: Source, jobs: int, console: Console) -> None:
         more = sum(known) / max(len(known), 1) * plan.to_come / jobs
         said = f"{said}; then {plan.to_come} trials with what tuning chose, about {duration(more)}"
     if plan.repeated:
-        said = f"{said}; {plan.repeated} combinations repeat another one"
-    console.print(said, highlight=False)
+        said = f"{said}; {repeats(plan)}"
+    say(console, said)
 
 
-def _table(plan: Plan, times: dict[tuple[str, ...], float | None]) -> Table:
-    """One row a variant and dataset: its seeds differ in nothing that can be seen before."""
-    table = Table(title=plan.study, title_justify="left", title_style="bold")
-    for column in ("variant", "dataset", "K", "epochs", "parameters", "seeds", "about, each"):
-        table.add_column(column, justify="left" if column in ("variant", "dataset") else "right")
-    rows: dict[tuple[str, ...], list[Trial]] = {}
+def _print_table(plan: Plan, times: dict[tuple[str, ...], float | None], console: Console) -> None:
+    """One row per variant and dataset: seeds make no difference before training."""
+    rows: list[list[str]] = []
+    kinds: dict[tuple[str, ...], list[Trial]] = {}
     for trial in plan.trials:
-        rows.setdefault(_kind(trial), []).append(trial)
-    for kind, trials in rows.items():
+        kinds.setdefault(_kind(trial), []).append(trial)
+    for kind, trials in kinds.items():
         settings, time = trials[0].settings, times[kind]
-        table.add_row(
-            f"{trials[0].variant} ({trials[0].tuning})" if trials[0].tuning else trials[0].variant,
-            trials[0].dataset,
-            "diameter" if settings["K"] is None else str(settings["K"]),
-            str(settings["fit.epochs"]),
-            f"{trials[0].parameters:,}",
-            ", ".join(str(trial.seed) for trial in trials),
-            "?" if time is None else duration(time),
+        rows.append(
+            [
+                f"{trials[0].variant} ({trials[0].tuning})" if trials[0].tuning else trials[0].variant,
+                trials[0].dataset,
+                "diameter" if settings["K"] is None else str(settings["K"]),
+                str(settings["fit.epochs"]),
+                f"{trials[0].parameters:,}",
+                ", ".join(str(trial.seed) for trial in trials),
+                "?" if time is None else duration(time),
+            ]
         )
-    return table
+    print_table(console, TITLES, rows, names=2)
 
 
 def _times(plan: Plan) -> dict[tuple[str, ...], float | None]:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from gredkit import paths
 from gredkit.ablation.launchers.base import Launcher
-from gredkit.ablation.plan import Plan, after_tuning, make_plan
+from gredkit.ablation.plan import Plan, after_tuning, make_plan, repeats
 from gredkit.ablation.preflight import check_folders
 from gredkit.ablation.progress import TrialProgress
 from gredkit.ablation.runner import Runner, sort_out
@@ -21,6 +21,7 @@ from gredkit.config import gin_files
 from gredkit.config.source import Source
 from gredkit.errors import UserError
 from gredkit.registry import LAUNCHERS
+from gredkit.system import printing
 from gredkit.tracking.forwarder import Forwarder
 from gredkit.tracking.sending import send_anew
 from gredkit.tracking.store import StoreError
@@ -42,6 +43,7 @@ class Options:
     retry: bool = False
     launcher: str = "local"
     reports: Path | None = None  # where a report will be written
+    own_data: bool = False  # whether --data named the folder of the datasets
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
     """Train what is not trained yet, and tell MLflow."""
 
     def say(said: str) -> None:
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
+        printing.say(console, said)
 
     plan = make_plan(source)
     launcher = config.configured(LAUNCHERS, options.launcher)(options.jobs)
@@ -143,7 +145,7 @@ def _announcement(plan: Plan, trials: Iterable[TrialProgress]) -> str:
     said = [f"{plan.study}: {len(plan.trials)} {kind}"]
     said += [f"{counts[state]} {state} before" for state in ENDED if counts[state]]
     said += [f"{counts[TrialState.ELSEWHERE]} running elsewhere"] if counts[TrialState.ELSEWHERE] else []
-    said += [f"{plan.repeated} combinations repeat another one"] if plan.repeated else []
+    said += [repeats(plan)] if plan.repeated else []
     said += [f"{plan.to_come} trials to come with what is chosen"] if plan.to_come else []
     retry = " (--retry trains failed ones again)" if any(counts[state] for state in BROKEN) else ""
     return ", ".join(said) + retry

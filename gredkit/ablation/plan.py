@@ -25,7 +25,7 @@ class Plan:
     study: str
     source: Source
     trials: tuple[Trial, ...]
-    repeated: int = 0  # combinations that come out as a trial that is there already
+    repeated: int = 0  # combinations of the same axes that are a trial which the plan already has
     to_come: int = 0  # final trials, once tuning has chosen
 
     @property
@@ -121,6 +121,7 @@ def _refuse_axes_without_effect(trials: list[Trial]) -> None:
 def _unique(plan: Plan) -> Plan:
     """Each trial once: an axis may have no effect on a variant, and a base may be one of the values."""
     first: dict[str, Trial] = {}
+    repeated = 0
     for trial in plan.trials:
         same = first.setdefault(trial.id, trial)
         if same.dataset != trial.dataset:
@@ -128,4 +129,13 @@ def _unique(plan: Plan) -> Plan:
                 f"{same.dataset!r} and {trial.dataset!r} come out as the same trial: something overrides the dataset; "
                 f"choose with --set \"DATASETS=('{same.dataset}',)\" instead"
             )
-    return replace(plan, trials=tuple(first.values()), repeated=len(plan.trials) - len(first))
+        # Where one axis changes at a time, its values include the base: nobody needs to be told of that.
+        repeated += same is not trial and same.axes.keys() == trial.axes.keys()
+    return replace(plan, trials=tuple(first.values()), repeated=repeated)
+
+
+def repeats(plan: Plan) -> str:
+    """What the user is told about combinations that need no training of their own."""
+    if plan.repeated == 1:
+        return "1 combination has the same settings as another one and is trained once"
+    return f"{plan.repeated} combinations have the same settings as another one and are trained once"

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gredkit.ablation.progress import TrialProgress, duration
+from gredkit.system.printing import say
 from gredkit.trials.state import OPEN, TrialState
 
 COLOURS = {
@@ -17,11 +18,11 @@ COLOURS = {
     TrialState.FAILED: "red",
     TrialState.INTERRUPTED: "yellow",
 }
-FRAME = 6  # lines that are not rows
+FRAME = 6  # lines of the screen that are not rows of the table
 
 
 class Screen:
-    """Shows the trials. The table shows those that run, the latest that ended and the next ones, as room allows."""
+    """Shows how far the trials are: those that run, the latest that ended and the next ones, as many as fit."""
 
     def __init__(self, console: Console, trials: Sequence[TrialProgress], jobs: int):
         self.console, self.trials, self.jobs = console, trials, jobs
@@ -41,11 +42,11 @@ class Screen:
             self._live.update(Group(self._table(), self._summary()))
 
     def say(self, text: str) -> None:
-        """A line that stays."""
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        """Print a line that stays above the table."""
+        say(self.console, text)
 
     def changed(self, progress: TrialProgress) -> None:
-        """A trial started or ended: a line that stays."""
+        """Print that a trial has started or ended."""
         if self._live and progress.state == TrialState.RUNNING:
             return  # the table shows it
         done = sum(one.state not in OPEN for one in self.trials)
@@ -53,24 +54,26 @@ class Screen:
 
     def _table(self) -> Table:
         table = Table(box=None, pad_edge=False)
-        for column, justify in (("trial", "left"), ("dataset", "left"), ("seed", "right"), ("state", "left"),
-                                ("epoch", "right"), ("score", "right"), ("time", "right")):  # fmt: skip
-            table.add_column(column, justify=justify, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
+        for column in ("trial", "dataset", "seed", "state", "epoch", "score", "took", "left"):
+            # Where the terminal is too narrow, only the name of the trial is cut.
+            is_text = column in ("trial", "dataset", "state")
+            table.add_column(column, justify="left" if is_text else "right", no_wrap=column != "trial")
         for one in self._shown():
             left = one.seconds_left()
             table.add_row(
-                _name(one),
+                Text(_name(one), no_wrap=True, overflow="ellipsis"),
                 one.trial.dataset,
                 str(one.trial.seed),
                 Text(one.state, COLOURS.get(one.state, "dim")),
                 f"{one.epoch}/{one.epochs}" if one.state not in (TrialState.WAITING, TrialState.FINISHED) else "",
                 "" if one.score is None else f"{one.score:.4f}",
-                duration(left) if left is not None else duration(one.took) if one.took else "",
+                duration(one.took) if one.took else "",
+                "" if left is None else duration(left),
             )
         return table
 
     def _shown(self) -> list[TrialProgress]:
-        """Those that run, with as many before and after them as the terminal has room for."""
+        """The running trials, with as many before and after them as fit into the terminal."""
         room = max(self.console.height - FRAME, 3)
         running = [i for i, one in enumerate(self.trials) if one.state == TrialState.RUNNING]
         first = max(min(running, default=0) - room // 2, 0)
@@ -86,17 +89,17 @@ class Screen:
 
 
 def line(one: TrialProgress) -> str:
-    """A trial in one line."""
+    """One line about a trial and its state."""
     head = f"{_name(one)} · {one.trial.dataset} · seed {one.trial.seed}: {one.state}"
     if one.state == TrialState.RUNNING and one.epoch:
-        return f"{head} again from epoch {one.epoch}"
+        return f"{head}, continues from epoch {one.epoch}"
     if one.state == TrialState.FINISHED and one.test is not None:
         return f"{head}, test {one.trial.metric} {one.test:.4f} in {duration(one.took)}"
     return f"{head}: {one.message}" if one.message else head
 
 
 def time_left(trials: Sequence[TrialProgress], jobs: int) -> float | None:
-    """For all that is open: running trials at their pace, waiting ones as the average of what is known."""
+    """Seconds until all trials have ended: running ones at their pace, waiting ones at the average pace so far."""
     paces = [one.took for one in trials if one.state == TrialState.FINISHED and one.took]
     running = [left for one in trials if (left := one.seconds_left()) is not None]
     paces += [left / (1 - one.epoch / one.epochs) for one in trials

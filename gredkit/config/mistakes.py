@@ -10,6 +10,7 @@ from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
 
 from gredkit import ranges
 from gredkit.errors import UserError, cause
+from gredkit.imports import module_that_registers
 from gredkit.names import nearest
 from gredkit.registry import hyperparameters
 
@@ -24,6 +25,10 @@ def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
     place = f"{where[1]}, line {where[2]}: " if where else ""
     if found := re.search(r"No configurable matching (?:reference )?'@?([^'()]+)", said):
         name = found[1]
+        kind, _, component = name.rpartition(".")
+        if module := module_that_registers(kind.upper(), component):
+            said = f"the module {module!r} in this folder registers it: add --import {module}"
+            return UserError(f"{place}gin does not know {name!r}: {said}")
         return UserError(f"{place}gin does not know {name!r}: {nearest(name, _of_same_kind(name, known))}")
     if found := re.search(r"Configurable '([^']+)' doesn't have a parameter named '([^']+)'", said):
         owner = found[1].removeprefix("gredkit.")

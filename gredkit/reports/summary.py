@@ -29,9 +29,9 @@ def sentences(results: pd.DataFrame, comparisons: pd.DataFrame) -> list[str]:
     states, leading = counts(results), leaders(results)
     return [
         *(["No trial has finished yet."] if leading.empty else []),
-        *(_lead(row) for row in leading.to_dict("records")),
+        *(lead(row) for row in leading.to_dict("records")),
         *_kernels(results),
-        *(_difference(row) for row in comparisons.to_dict("records")),
+        *(difference(row) for row in comparisons.to_dict("records")),
         *_not_finished(states),
         *_tuning(results),
         *_published(results, leading),
@@ -39,7 +39,7 @@ def sentences(results: pd.DataFrame, comparisons: pd.DataFrame) -> list[str]:
     ]
 
 
-def _lead(row: Row) -> str:
+def lead(row: Row) -> str:
     score = f"{significant(row['mean'])} {metric_name(row['metric'])}"
     if not row["rivals"]:
         return f"{row['variant']} is the only variant with a score on {row['dataset']}: {score} on average."
@@ -67,7 +67,7 @@ def _kernels(results: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _difference(row: Row) -> str:
+def difference(row: Row) -> str:
     """One comparison: who, by how much, on how many seeds, and whether it holds."""
     variant, base, dataset, pairs = row["variant"], row["base"], row["dataset"], row["pairs"]
     if not pairs:

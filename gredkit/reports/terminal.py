@@ -1,30 +1,88 @@
-"""A report as the terminal shows it: what was found, and the table."""
+"""A report as the terminal shows it: the scores, and the most important findings."""
+
+from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markdown import Markdown
+from rich.text import Text
 
+from gredkit.reports.findings import most_important
+from gredkit.reports.page.layout import SCORE, Cell, Grid, grid
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.study import StudyData
 from gredkit.reports.summary import sentences
-from gredkit.reports.tables import markdown
+from gredkit.reports.tables import summary
+from gredkit.system.printing import print_table, room, say
 
-MOST = 60  # lines of a table or sentences; a screen has no room for more
+MOST = 60  # rows of a table; a screen has no room for more
+WIDEST_NAME = 40  # columns of a variant's name; a longer one wraps
+GAP = 3  # columns between two columns
 
 
 def show(study: StudyData, console: Console) -> None:
-    """Print the table and the sentences; a pipe gets Markdown."""
-    lines = markdown(study.results).splitlines()
-    table = "\n".join(_some(lines, "lines"))
-    console.print()
+    """Print the scores and the three most important findings; the report has the rest."""
+    laid = grid(summary(study.results))
+    say(console, "")
+    for columns in _tables(laid, console):
+        _print(laid, columns, console)
+    say(console, " ".join(laid.notes))
+    say(console, "")
+    compared = comparisons(study.results)
+    found = most_important(study.results, compared)
+    for number, finding in enumerate(found, 1):
+        say(console, f"{number}. {finding}", indent=3)
+    left = len(sentences(study.results, compared)) - len(found)
+    if found and left > 0:
+        say(console, f"The report has {left:,} more {'sentence' if left == 1 else 'sentences'} about this study.")
+
+
+def _tables(laid: Grid, console: Console) -> list[list[int]]:
+    """The columns of each table that is shown: the scores, and of a single dataset also what it cost.
+
+    Where the scores of all datasets do not fit side by side, they are shown in several tables.
+    """
+    if _is_single(laid):
+        return [list(range(len(laid.columns)))]
+    names = min(max((len(row[0].text) for row in laid.rows), default=0), WIDEST_NAME)
+    tables: list[list[int]] = []
+    left = 0
+    for place in (place for place, (group, _) in enumerate(laid.columns) if group == SCORE):
+        width = _width(laid, place, console.is_terminal) + GAP
+        if not tables or width > left:
+            tables.append([])
+            left = room(console) - names - GAP
+        tables[-1].append(place)
+        left -= width
+    return tables
+
+
+def _width(laid: Grid, place: int, wraps: bool) -> int:
+    """The columns that a score needs; what stands in brackets behind it may wrap in a terminal."""
+    texts = [_title(laid, place), *(row[place + 1].text for row in (*laid.rows, laid.published) if row)]
+    return max(len(part) for text in texts for part in (text.replace(" (", "\n(").split("\n") if wraps else [text]))
+
+
+def _title(laid: Grid, place: int) -> str:
+    group, name = laid.columns[place]
+    return name if group == SCORE else group
+
+
+def _is_single(laid: Grid) -> bool:
+    return sum(group == SCORE for group, _ in laid.columns) == 1
+
+
+def _print(laid: Grid, columns: Sequence[int], console: Console) -> None:
+    rows = [row for row in (*laid.rows, laid.published) if row]
+    cells = [[row[0], *(row[place + 1] for place in columns)] for row in rows[:MOST]]
+    titles = ["variant", *(_title(laid, place) for place in columns)]
     if console.is_terminal:
-        console.print(Markdown(table))
-    else:
-        console.print(table, highlight=False, markup=False, soft_wrap=True)
-    console.print()
-    for said in _some(sentences(study.results, comparisons(study.results)), "sentences"):
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
+        titles = [title.replace(" (", "\n(") for title in titles]
+    print_table(console, titles, [[_text(cell, console.is_terminal) for cell in row] for row in cells])
+    if len(rows) > MOST:
+        say(console, f"… {len(rows) - MOST:,} more rows are in the report.")
 
 
-def _some(lines: list[str], what: str) -> list[str]:
-    left = len(lines) - MOST
-    return lines if left <= 0 else [*lines[:MOST], "", f"… {left:,} more {what} are in the report."]
+def _text(cell: Cell, is_terminal: bool) -> Text:
+    """In a terminal, what stands in brackets behind a score has a line of its own."""
+    if not is_terminal:
+        return Text(f"**{cell.text}**" if cell.bold else cell.text)
+    return Text(cell.text.replace(" (", "\n("), style="bold" if cell.bold else "")

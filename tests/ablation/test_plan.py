@@ -77,6 +77,7 @@ def test_combinations_that_are_the_same_trial_are_trained_once(plan_of):
     assert plan.repeated == 2
     base = plan_of("study.axes = {'K': (None, 2)}\nstudy.combine = 'one_at_a_time'")
     assert [trial.variant for trial in base.trials[::2]] == ["base", "K=2"]
+    assert base.repeated == 0  # the base is one of the values, as expected
 
 
 def test_the_id_is_of_what_determines_the_result(plan_of, tmp_path):

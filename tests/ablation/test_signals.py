@@ -29,7 +29,7 @@ def test_a_hangup_is_one_interrupt_however_often_it_comes(undisturbed, tmp_path)
     assert "RUNNING" not in study.statuses()
     assert list(tmp_path.glob(".gredkit/tiny/*/checkpoint.safetensors"))
     result = study.run(*LONG)
-    assert "again from epoch" in result.stdout
+    assert "continues from epoch" in result.stdout
     assert study.scores() == undisturbed.scores()
 
 
@@ -60,7 +60,7 @@ def test_a_closed_terminal_stops_after_the_running_epochs(undisturbed, tmp_path)
     assert "RUNNING" not in study.statuses()
     result = study.run(*LONG)
     assert result.returncode == 0, result.stderr
-    assert "again from epoch" in result.stdout
+    assert "continues from epoch" in result.stdout
     assert study.scores() == undisturbed.scores()
 
 

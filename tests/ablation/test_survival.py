@@ -82,7 +82,7 @@ def test_an_interrupt_ends_the_epoch_and_the_next_invocation_goes_on(undisturbed
 
     result = study.run(*LONG)
     assert result.returncode == 0, result.stderr
-    assert "again from epoch" in result.stdout
+    assert "continues from epoch" in result.stdout
     assert study.scores() == undisturbed.scores()
 
 

@@ -97,7 +97,7 @@ def test_what_nobody_expected_keeps_its_traceback(here, count):
     result = run("-m", "gredkit.data", "describe", "digits", "--import", "breaks", cwd=here)
     assert result.returncode == 1
     (line,) = result.stderr.strip().splitlines()
-    assert line.startswith("error: gredkit did not expect LookupError: a surprise (its traceback is in ")
+    assert line.startswith("error: gredkit did not expect LookupError: a surprise (the traceback is in ")
     kept = Path(line.rpartition(" is in ")[2].rstrip(")"))
     assert "Traceback (most recent call last)" in kept.read_text()
     assert kept.stat().st_mode & 0o077 == 0
