@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from gredkit.nn.hop_index import HopIndex
     from gredkit.nn.kernels.usable import without_kernels
     from gredkit.nn.layer import GREDLayer
-    from gredkit.nn.models.gred import GRED, count_parameters
+    from gredkit.nn.models.gred import GRED
+    from gredkit.nn.parameters import count_parameters
     from gredkit.nn.scan import linear_scan
 
 __all__ = [
@@ -39,7 +40,8 @@ _HOMES = {
     "gredkit.nn.kernels.usable": ("without_kernels",),
     "gredkit.nn.hop_index": ("HopIndex",),
     "gredkit.nn.layer": ("GREDLayer",),
-    "gredkit.nn.models.gred": ("GRED", "count_parameters"),
+    "gredkit.nn.models.gred": ("GRED",),
+    "gredkit.nn.parameters": ("count_parameters",),
     "gredkit.nn.scan": ("linear_scan",),
     "gredkit.inference.saved": ("load",),
 }

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
 
@@ -15,6 +15,9 @@ from gredkit.config import gin_files
 from gredkit.errors import UserError
 from gredkit.imports import check_name, import_own
 from gredkit.names import nearest
+
+if TYPE_CHECKING:
+    from gredkit.config.configuration import Configuration
 
 
 class Parser(argparse.ArgumentParser):
@@ -73,10 +76,10 @@ def prepare_process(arguments: argparse.Namespace) -> None:
         os.environ["GREDKIT_DATA"] = os.path.abspath(arguments.data)
 
 
-def apply_options(arguments: argparse.Namespace) -> None:
-    """For a command about one trial: read all that was given."""
+def apply_options(arguments: argparse.Namespace) -> "Configuration":
+    """For a command about one trial: all that was given, read."""
     prepare_process(arguments)
     gin_files.texts(arguments.gin)
     from gredkit.config.source import Source  # which needs PyTorch: `--help` does not
 
-    Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules)).load()
+    return Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules)).load()

@@ -53,9 +53,9 @@ def main() -> None:
         if not arguments.kinds:
             return
     import_all(arguments.modules)
-    from gredkit.config.bindings import CONFIGURABLES  # which needs PyTorch
+    from gredkit.config.configuration import SETTINGS  # which needs PyTorch
 
-    kinds: dict[str, Mapping[str, Component]] = {**REGISTRIES, "settings": CONFIGURABLES}
+    kinds: dict[str, Mapping[str, Component]] = {**REGISTRIES, "settings": SETTINGS}
     for kind in arguments.kinds or kinds:
         console().print(table(kind, kinds[kind]))
 

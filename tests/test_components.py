@@ -1,10 +1,10 @@
 import pytest
 from helpers.commands import fails_with_a_sentence, run
 
-from gredkit.config.bindings import CONFIGURABLES
+from gredkit.config.configuration import SETTINGS
 from gredkit.registry import REGISTRIES, hyperparameters
 
-KINDS = {**REGISTRIES, "settings": CONFIGURABLES}
+KINDS = {**REGISTRIES, "settings": SETTINGS}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gredkit import GraphSpec, GREDLayer, ranges
-from gredkit.config.bindings import CONFIGURABLES
+from gredkit.config.configuration import SETTINGS
 from gredkit.data.hops.index import check_K
 from gredkit.errors import UserError
 from gredkit.registry import REGISTRIES
@@ -32,7 +32,7 @@ def parameters() -> list[Any]:
     owners: dict[str, Callable[..., Any]] = {
         f"{plural}.{name}": component for plural, registry in REGISTRIES.items() for name, component in registry.items()
     }
-    owners |= {name: owner for name, owner in CONFIGURABLES.items() if name != "variant"} | {"layer": GREDLayer}
+    owners |= {name: owner for name, owner in SETTINGS.items() if name != "variant"} | {"layer": GREDLayer}
     return [
         pytest.param(owner, name, component, id=f"{owner}.{name}")
         for owner, component in owners.items()

@@ -16,7 +16,6 @@ from gredkit.ablation.preflight import check_folders
 from gredkit.ablation.progress import TrialProgress
 from gredkit.ablation.runner import Runner, sort_out
 from gredkit.ablation.screen import Screen
-from gredkit.config import bindings as config
 from gredkit.config import gin_files
 from gredkit.config.source import Source
 from gredkit.errors import UserError
@@ -70,7 +69,7 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
         printing.say(console, said)
 
     plan = make_plan(source)
-    launcher = config.configured(LAUNCHERS, options.launcher)(options.jobs)
+    launcher = source.load().component(LAUNCHERS, options.launcher)(options.jobs)
     check_folders(plan.trials, options.work, options.reports)
     with _alone(options.work, plan.study):
         tracker = Tracker(plan.study, options.tracking_uri)

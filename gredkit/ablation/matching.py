@@ -1,43 +1,71 @@
 """The same number of parameters for every variant."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import lcm
+from typing import Any
 
 from torch import nn
 
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
-from gredkit.nn.composition import Composition
+from gredkit.nn.composition import PARTS, Composition, Part
 from gredkit.nn.parameters import width_for, widths_for
+
+WIDTH, STATE, HEADS = "dim", "state_dim", "heads"  # the settings that are looked at
 
 
 def matched(composition: Composition, spec: GraphSpec, budget: int) -> list[str]:
-    """The bindings of the width, and of the state's where there is one, with so many parameters.
+    """The bindings of the model's width, and of the widths of states, that give about so many parameters.
 
-    Attention needs a width that its heads divide; where no width comes within a hundredth of the budget, the
-    nearest is taken.
+    The width is a multiple of the number of heads of the model and its parts. If no width comes within a hundredth of
+    the budget, the nearest is taken.
     """
-    parts = {kind: part for kind, part in composition.parts.items() if part}
-    step = lcm(*(part.settings.get("heads", 1) for part in parts.values()))
-    encoder = parts["encoder"]
-    has_state = "state_dim" in encoder.settings
-    dim = composition.model.settings["dim"]
-    ratio = (encoder.settings.get("state_dim") or dim) / dim
+    model = composition.model
+    dim = model.settings.get(WIDTH)
+    if not isinstance(dim, int):
+        raise UserError(
+            f"study.match_params changes the width of a model, and models.{model.name} has no parameter {WIDTH!r}: "
+            f"give it one, or leave the model out"
+        )
+    every = [part for part in (model, *composition.parts.values()) if part]
+    step = lcm(*(part.settings.get(HEADS, 1) for part in every))
+    states = {name: (part.settings[STATE] or dim) / dim for name, part in _named(composition) if STATE in part.settings}
 
-    def state_of(width: int) -> int:
-        """As wide beside the width as it was."""
-        return max(round(width * step * ratio), 1)
+    def changed(width: int, state: int) -> dict[str, dict[str, int]]:
+        """New settings: the width, and each state as wide beside `state` as it was beside the width."""
+        wider = {name: {STATE: max(round(state * step * ratio), 1)} for name, ratio in states.items()}
+        of_model = f"models.{model.name}"
+        return wider | {of_model: {**wider.get(of_model, {}), WIDTH: width * step}}
 
     def build(width: int, state: int) -> nn.Module:
-        changed = {"state_dim": state_of(state)} if has_state else {}
-        reader = replace(encoder, settings={**encoder.settings, **changed})
-        model = replace(composition.model, settings={**composition.model.settings, "dim": width * step})
-        return replace(composition, model=model, parts={**composition.parts, "encoder": reader}).build(spec)
+        return _with(composition, changed(max(width, smallest), state)).build(spec)
 
-    smallest = max(part.settings.get("width", 0) for part in parts.values()) // step + 1  # a positional encoding's
+    # A positional encoding takes its columns out of the width.
+    smallest = max(part.settings.get("width", 0) for part in every) // step + 1
     try:
-        width, state = widths_for(lambda w, s: build(max(w, smallest), s), budget)
+        width, state = widths_for(build, budget)
     except UserError:
-        width = state = max(width_for(lambda w: build(max(w, smallest), max(w, smallest)), budget), smallest)
-    bindings = [f"models.{composition.model.name}.dim = {width * step}"]
-    return [*bindings, f"encoders.{encoder.name}.state_dim = {state_of(state)}"] if has_state else bindings
+        width = state = max(width_for(lambda w: build(w, max(w, smallest)), budget), smallest)
+    found = changed(max(width, smallest), state)
+    return [f"{name}.{key} = {value}" for name, settings in found.items() for key, value in settings.items()]
+
+
+def _named(composition: Composition) -> Iterator[tuple[str, Part]]:
+    """The model and its parts, by their names in gin."""
+    yield f"models.{composition.model.name}", composition.model
+    for kind, part in composition.parts.items():
+        if part:
+            yield f"{PARTS[kind].plural}.{part.name}", part
+
+
+def _with(composition: Composition, settings: Mapping[str, Mapping[str, Any]]) -> Composition:
+    """The composition with other settings of some of its parts."""
+
+    def changed(name: str, part: Part) -> Part:
+        return replace(part, settings={**part.settings, **settings.get(name, {})})
+
+    parts = {
+        kind: part and changed(f"{PARTS[kind].plural}.{part.name}", part) for kind, part in composition.parts.items()
+    }
+    return replace(composition, model=changed(f"models.{composition.model.name}", composition.model), parts=parts)

@@ -6,9 +6,9 @@ from math import isnan
 from pathlib import Path
 from statistics import fmean
 
-from gredkit.ablation.described import about_data, describe, resolve
+from gredkit.ablation.dataset import about_data
+from gredkit.ablation.described import describe, resolve
 from gredkit.ablation.matching import matched
-from gredkit.config import bindings as config
 from gredkit.config.source import Source, as_text, name_of
 from gredkit.config.study import Study
 from gredkit.errors import UserError
@@ -35,9 +35,7 @@ class Plan:
 
 def make_plan(source: Source) -> Plan:
     """Expand the study that the files describe; every mistake that can be seen before training is raised here."""
-    source.load()
-    config.check_all()
-    study: Study = config.read("study")
+    study = source.load().study
     name = study.name or Path(source.files[0]).stem
     trials = [trial for entry in study.datasets or (None,) for trial in _of_dataset(name, source, study, entry)]
     _refuse_axes_without_effect(trials)
@@ -59,8 +57,7 @@ def after_tuning(plan: Plan, validation: Outcome) -> Plan:
         choose = max if next(iter(points.values()))[0].larger_is_better else min
         # If every setting failed, so will the first: the variant stays in the study, and is seen to fail.
         best = points[choose(known, key=known.__getitem__) if known else next(iter(points))][0]
-        best.load()
-        final += resolve(replace(best, role="final"), config.read("study").seeds)
+        final += resolve(replace(best, role="final"), best.configuration().study.seeds)
     return _unique(Plan(plan.study, plan.source, tuple(final)))
 
 
@@ -72,18 +69,18 @@ def _mean(trials: list[Trial], validation: Outcome) -> float | None:
 
 def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> Iterator[Trial]:
     """The trials on one dataset; its block may have a say in the axes."""
-    source.load(entry, study.budget)
-    here: Study = config.read("study")
+    configuration = source.load(entry, study.budget)
+    here = configuration.study
     here.check_size(len(study.datasets or (None,)))
     _refuse_overridden_axes(here, source)
-    dataset = name_of(entry) if entry else config.read("trial").dataset
+    dataset = name_of(entry) if entry else configuration.trial.dataset
     budget = None if here.match_params is True else here.match_params
     for point in here.points():
         bindings = as_text(point.bindings.items())
-        source.load(entry, study.budget, bindings)
+        configuration = source.load(entry, study.budget, bindings)
         if here.match_params:
-            spec = about_data().spec
-            composition = describe(spec).composition
+            spec = about_data(configuration).spec
+            composition = describe(configuration, spec).composition
             if budget is None:  # the first variant is what the others are measured by, and stays as it is
                 budget = parameters_of(lambda c=composition, s=spec: c.build(s))  # type: ignore[misc]
             else:

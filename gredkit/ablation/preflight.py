@@ -5,9 +5,10 @@ from pathlib import Path
 
 import torch
 
-from gredkit.ablation.described import describe, load_task
+from gredkit.ablation.dataset import load_task
+from gredkit.ablation.described import describe
 from gredkit.data.hops.cache import ADVICE, last_hop, prepare
-from gredkit.nn.positional.base import PositionalEncoding
+from gredkit.nn.models.base import needs_of
 from gredkit.paths import hop_cache
 from gredkit.system.writing import CannotWrite, check_writable
 from gredkit.trials.trial import Trial
@@ -27,9 +28,9 @@ def check_folders(trials: Iterable[Trial], work: Path, reports: Path | None) -> 
 
 def _read_from_cache(trial: Trial) -> None:
     """A cache that takes nothing new will do, if it has all that a trial needs."""
-    trial.load()
-    task = load_task()
-    described = describe(task.spec)
+    configuration = trial.configuration()
+    task = load_task(configuration)
+    described = describe(configuration, task.spec)
     with torch.device("meta"):
-        positional: PositionalEncoding = described.composition.build(task.spec).positional  # type: ignore[assignment]
-    prepare(task.graphs, last_hop(described.settings.K, task), positional, progress=False)
+        model = described.composition.build(task.spec)
+    prepare(task.graphs, needs_of(model, last_hop(described.settings.K, task)), progress=False)

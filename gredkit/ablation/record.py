@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from gredkit.nn.composition import PARTS
-from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.kernels.build import why_none
 from gredkit.nn.kernels.call import CALLED
 
@@ -65,15 +64,14 @@ def environment(device: str, **more: str) -> dict[str, Any]:
 @torch.no_grad()
 def eigenvalues(model: nn.Module) -> list[dict[str, list[float]]]:
     """Of every layer whose encoder has them: real and imaginary parts."""
-    found = [encoder.eigenvalues() for encoder in _encoders(model)]
-    return [{"real": values.real.tolist(), "imag": values.imag.tolist()} for values in found if values is not None]
+    found = (values.to(torch.complex64) for values in _told(model, "eigenvalues"))
+    return [{"real": values.real.tolist(), "imag": values.imag.tolist()} for values in found]
 
 
 @torch.no_grad()
 def hop_weights(model: nn.Module, width: int) -> list[list[float]]:
     """Of every layer whose encoder has them: the weights of the first `width` hops."""
-    found = [encoder.hop_weights(width) for encoder in _encoders(model)]
-    return [weights.tolist() for weights in found if weights is not None]
+    return [weights.tolist() for weights in _told(model, "hop_weights", width)]
 
 
 def recorded_hops(K: int | str | None, diameters: tuple[float, float] | None) -> int:
@@ -82,8 +80,12 @@ def recorded_hops(K: int | str | None, diameters: tuple[float, float] | None) ->
     return min(farthest, MOST_HOPS) + 1
 
 
-def _encoders(model: nn.Module) -> Iterator[SequenceEncoder]:
-    return (module for module in model.modules() if isinstance(module, SequenceEncoder))
+def _told(model: nn.Module, what: str, *arguments: Any) -> Iterator[Tensor]:
+    """What the method of a name says in each module that has one and does not answer None."""
+    for module in model.modules():
+        method = getattr(module, what, None)
+        if callable(method) and (values := method(*arguments)) is not None:
+            yield values
 
 
 def write_moments(path: Path, **moments: list[Any]) -> None:

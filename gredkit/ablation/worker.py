@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 from filelock import FileLock, Timeout
 
-from gredkit.ablation.described import describe, load_task
+from gredkit.ablation.dataset import load_task
+from gredkit.ablation.described import describe
 from gredkit.ablation.record import (
     eigenvalues,
     environment,
@@ -17,15 +18,13 @@ from gredkit.ablation.record import (
     recorded_hops,
     write_moments,
 )
-from gredkit.config import bindings as config
 from gredkit.data.hops.cache import last_hop, prepare
 from gredkit.errors import UserError
 from gredkit.inference.about import SavedModel
 from gredkit.inference.saved import save
 from gredkit.nn.kernels.call import CALLED
-from gredkit.nn.models.gred import count_parameters
-from gredkit.nn.positional.base import PositionalEncoding
-from gredkit.registry import DATASETS
+from gredkit.nn.models.base import needs_of
+from gredkit.nn.parameters import count_parameters
 from gredkit.system.other_load import OtherLoad
 from gredkit.system.private import portable
 from gredkit.system.sealed import Damaged
@@ -80,9 +79,9 @@ def _trained(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | N
 def train(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None = None) -> Result:
     """Build what gin describes, train it, and leave all that is tracked in the folder."""
     trial = folder.trial()
-    trial.load()
-    task = load_task()
-    described = describe(task.spec)
+    configuration = trial.configuration()
+    task = load_task(configuration)
+    described = describe(configuration, task.spec)
     seed_all(trial.seed)
     model = described.composition.build(task.spec)
     device = described.recipe.resolve_device()
@@ -101,8 +100,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None
     described_as["layers_with_hop_weights"] = str(len(start_weights))
     folder.append("started", pid=os.getpid(), device=str(device), described=described_as, jobs=jobs)
 
-    positional: PositionalEncoding = model.positional  # type: ignore[assignment]
-    graphs = prepare(task.graphs, K, positional)
+    graphs = prepare(task.graphs, needs_of(model, K))
     known, is_told = folder.epochs(), False
     CALLED.clear()
     others = OtherLoad()
@@ -122,7 +120,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None
     write_moments(folder.artifacts / "eigenvalues.json", start=start, end=eigenvalues(model))
     write_moments(folder.artifacts / "hop_weights.json", start=start_weights, end=hop_weights(model, hops))
     about = SavedModel.of(task, described.composition, K, described.settings.dataset,
-                          config.settings(DATASETS, described.settings.dataset), trial.source.modules,
+                          described.dataset_settings, trial.source.modules,
                           described.recipe.precision)  # fmt: skip
     save(folder.artifacts / "model", model, about)
     folder.append("result", **asdict(result), other_load=other_load)

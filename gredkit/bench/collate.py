@@ -14,6 +14,7 @@ from gredkit.bench.measure import digits
 from gredkit.bench.settings import SETTINGS, Setting, chosen
 from gredkit.bench.training import training
 from gredkit.data.hops.cache import prepare
+from gredkit.data.hops.structure import Hops
 
 STEPS, WARMUP = {"zinc": 60, "peptides": 12, "cifar10": 30}, 3
 
@@ -27,7 +28,7 @@ def _setting(setting: Setting, count: int) -> dict[str, Any]:
     torch.manual_seed(0)
     loading, stepping = [], []
     with TemporaryDirectory() as folder:
-        data = prepare(setting.make(count * setting.batch), setting.K, folder=Path(folder), progress=False)
+        data = prepare(setting.make(count * setting.batch), [Hops(setting.K)], folder=Path(folder), progress=False)
         step = training(setting.build(), setting.loss)
         batches = iter(DataLoader(data, setting.batch, shuffle=True, drop_last=True))
         for _ in range(count):

@@ -14,6 +14,7 @@ from gredkit.bench.graphs import peptides
 from gredkit.bench.peak import apart, peak
 from gredkit.bench.settings import SETTINGS
 from gredkit.data.hops.cache import prepare
+from gredkit.data.hops.structure import Hops
 from gredkit.registry import DATASETS
 
 K, BATCH, GRAPHS = 40, 32, 15535
@@ -43,7 +44,7 @@ def _graphs(real: bool, count: int, folder: Path) -> Sequence[Data]:
 
 
 def _prepare(real: bool, count: int, folder: Path) -> list[Any]:
-    return prepare(_graphs(real, count, folder), K, folder=folder, progress=False)
+    return prepare(_graphs(real, count, folder), [Hops(K)], folder=folder, progress=False)
 
 
 def _pass(real: bool, count: int, folder: Path) -> None:

@@ -76,7 +76,7 @@ SETTINGS = {
         GraphSpec(nodes=(graphs.ATOMS,), outputs=1, edges=(graphs.BONDS,)),
         lambda out, y: F.l1_loss(out.flatten(), y.flatten()),
         K=4, dim=72, layers=11, batch=32, batches=4, repeats=15, dropout=0.2, oracle_batch=32, largest=38,
-        gps={"dim": 64, "layers": 10, "local": "gine", "readout": "sum"},
+        gps={"dim": 64, "layers": 10, "edge_features": "categorical", "readout": "sum"},
         model={"edge_features": "categorical"},
     ),
     "peptides": Setting(

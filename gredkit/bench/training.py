@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from gredkit import add_hops
-from gredkit.bench.gps import GPS
 from gredkit.bench.measure import digits, interleave, milliseconds, show
 from gredkit.bench.oracle import DenseBatch, DenseGRED, dense_batch
 from gredkit.bench.peak import apart, forget_peak, in_use, peak
 from gredkit.bench.settings import SETTINGS, Setting, chosen
+from gredkit.nn.models.gps import GPS
 from gredkit.training.device import keep_pages
 
 AGREEMENT = 1e-3  # of the largest output: far more than rounding, far less than another function

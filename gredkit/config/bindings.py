@@ -1,25 +1,20 @@
-"""Gin: components under `<kind>.<name>`, studies under `study`, `trial`, `fit` and `variant`.
+"""Gin: components under `<kind>.<name>`, and the settings `study`, `trial`, `fit` and `variant`.
 
-Everything here reads gin's bindings; everything built by hand, from the classes themselves, does not.
+Gin's bindings are global to a process. They are read here and nowhere else: `load` hands them over as plain data.
 """
 
 import importlib.util  # noqa: F401  gin uses it without importing it
 import logging
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
 
 import gin
 
+from gredkit.config.configuration import SETTINGS, Configuration
 from gredkit.config.gin_files import ROOTS, find, texts
 from gredkit.config.mistakes import check_types, explain, unknown_macros
-from gredkit.config.study import Study, TrialSettings
-from gredkit.data.task import GraphSpec
 from gredkit.imports import working_folder
-from gredkit.nn.composition import PARTS, Composition, Part
-from gredkit.nn.features.base import usual_features
-from gredkit.registry import MODELS, REGISTRIES, Registry, hyperparameters
-from gredkit.training.recipe import Recipe
+from gredkit.registry import ENCODERS, MODELS, REGISTRIES, Registry, hyperparameters
 
 # The public knobs: macros that every gin file may set, and what they turn.
 KNOBS = """
@@ -36,11 +31,15 @@ LAYERS = 4
 DIM = 72
 STATE_DIM = None
 DROPOUT = 0.0
+READOUT = None
+HEAD_LAYERS = None
 trial.K = %K
-models.gred.layers = %LAYERS
-models.gred.dim = %DIM
-models.gred.dropout = %DROPOUT
-encoders.lru.state_dim = %STATE_DIM
+knobs.layers = %LAYERS
+knobs.dim = %DIM
+knobs.state_dim = %STATE_DIM
+knobs.dropout = %DROPOUT
+knobs.readout = %READOUT
+knobs.head_layers = %HEAD_LAYERS
 
 EPOCHS = 20
 CPU_EPOCHS = 20
@@ -55,24 +54,25 @@ fit.weight_decay = %WEIGHT_DECAY
 """
 KNOB_NAMES = frozenset(line.split(" = ")[0] for line in KNOBS.splitlines() if line[:1].isupper())
 
+# The components whose parameter of this name a knob sets, unless a binding of their own does. A knob that is None
+# leaves the component's default.
+REACH: dict[str, tuple[Registry, ...]] = {
+    "layers": (MODELS,),
+    "dim": (MODELS,),
+    "state_dim": (MODELS, ENCODERS),
+    "dropout": (MODELS, ENCODERS),
+    "readout": (MODELS,),
+    "head_layers": (MODELS,),
+}
+
 _exposed: dict[tuple[str, str], Any] = {}
 
 
-def expose() -> None:
-    """Make every registered component known to gin, as `encoders.lru`, `aggregators.sum`, …."""
-    for registry in REGISTRIES.values():
-        for name, component in registry.items():
-            if _exposed.get((registry.plural, name)) is not component:
-                with gin.config.interactive_mode():  # a class may be defined again, in a notebook
-                    gin.register(name, module=registry.plural)(component)
-                _exposed[registry.plural, name] = component
-
-
-def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
-    """Read gin files, then single bindings, in place of what was read before; a mistake is a `UserError`."""
+def load(files: Iterable[str] = (), bindings: Iterable[str] = ()) -> Configuration:
+    """What gin files, and then single bindings, say; later lines win, and a mistake is a `UserError`."""
     files = list(files)
     said = texts(files)
-    expose()
+    _expose()
     gin.clear_config()
     gin.parse_config(KNOBS)
     heard = logging.root.manager.disable
@@ -85,88 +85,69 @@ def load(files: Iterable[str], bindings: Iterable[str] = ()) -> None:
     finally:
         logging.disable(heard)
     unknown_macros(gin.config_str(), said, KNOB_NAMES)
+    _expose()  # what a file has imported
+    return _read()
 
 
-def bound(selector: str, component: Callable[..., Any]) -> dict[str, Any]:
-    """What gin binds for a configurable, of the declared types."""
+def _read() -> Configuration:
+    """All that gin binds, of the declared types."""
+    values = {name: _bound(name, settings) for name, settings in SETTINGS.items()}
+    knobs = _bound("knobs", _knobs)
+    for plural, registry in REGISTRIES.items():
+        for name, component in registry.items():
+            known = hyperparameters(component)
+            turned = {
+                knob: knobs[knob]
+                for knob, reached in REACH.items()
+                if registry in reached and knob in known and knobs[knob] is not None
+            }
+            if found := turned | _bound(f"{plural}.{name}", component):
+                check_types(f"{plural}.{name}", component, found)
+                values[f"{plural}.{name}"] = found
+    return Configuration(values)
+
+
+def _bound(selector: str, component: Callable[..., Any]) -> dict[str, Any]:
     try:
         values = gin.get_bindings(selector)
     except ValueError as error:
         raise explain(error, _parameters()) from error
-    check_types(selector, component, values)
+    if values:
+        check_types(selector, component, values)
     return values
 
 
-def check_all() -> None:
-    """Whether everything that is bound has the declared type, also what no trial may use."""
-    for name, configurable in CONFIGURABLES.items():
-        bound(name, configurable)
-    for plural, registry in REGISTRIES.items():
+def _expose() -> None:
+    """Make every registered component known to gin, as `encoders.lru`, `aggregators.sum`, …."""
+    for registry in REGISTRIES.values():
         for name, component in registry.items():
-            bound(f"{plural}.{name}", component)
-
-
-def settings(registry: Registry, name: str) -> dict[str, Any]:
-    """All that a component can be told, as gin's bindings and its own defaults have it."""
-    component = registry[name]  # an unknown name raises with the nearest matches
-    expose()
-    return hyperparameters(component) | bound(f"{registry.plural}.{name}", component)
-
-
-def configured(registry: Registry, name: str) -> Any:
-    """A component as gin has configured it; the class itself stays as it is."""
-    return partial(registry[name], **settings(registry, name))
-
-
-def variant(
-    spec: GraphSpec,
-    model: str = "gred",
-    features: str | None = None,
-    edge_features: str | None = None,
-    positional: str = "none",
-    aggregator: str = "sum",
-    encoder: str = "lru",
-) -> Composition:
-    """The model that gin's bindings describe, for graphs of a kind."""
-    names = {
-        "features": features or usual_features(spec.nodes),
-        "edge_features": edge_features,
-        "positional": positional,
-        "aggregator": aggregator,
-        "encoder": encoder,
-    }
-    parts = {kind: Part(name, settings(PARTS[kind], name)) if name else None for kind, name in names.items()}
-    own = {key: value for key, value in settings(MODELS, model).items() if key not in PARTS}
-    return Composition(Part(model, own), parts)
-
-
-CONFIGURABLES: dict[str, Callable[..., Any]] = {
-    "study": Study,
-    "trial": TrialSettings,
-    "fit": Recipe,
-    "variant": variant,
-}
-for _name, _configurable in CONFIGURABLES.items():
-    gin.register(_name, module="gredkit")(_configurable)
-
-
-def read(name: str) -> Any:
-    """A `Study`, `TrialSettings` or `Recipe` as gin's bindings have it."""
-    return CONFIGURABLES[name](**bound(name, CONFIGURABLES[name]))
-
-
-def composition(spec: GraphSpec) -> Composition:
-    """`variant`, with gin's bindings."""
-    return variant(spec, **bound("variant", variant))
+            if _exposed.get((registry.plural, name)) is not component:
+                with gin.config.interactive_mode():  # a class may be defined again, in a notebook
+                    gin.register(name, module=registry.plural)(component)
+                _exposed[registry.plural, name] = component
 
 
 def _parameters() -> dict[str, list[str]]:
-    """What can be bound: the parameters of each configurable."""
-    known = {name: list(hyperparameters(configurable)) for name, configurable in CONFIGURABLES.items()}
+    """What can be bound: the parameters of each setting and component."""
+    known = {name: list(hyperparameters(settings)) for name, settings in SETTINGS.items()}
     for plural, registry in REGISTRIES.items():
         known |= {f"{plural}.{name}": list(hyperparameters(component)) for name, component in registry.items()}
     return known
 
 
+def _knobs(
+    layers: Any = None,
+    dim: Any = None,
+    state_dim: Any = None,
+    dropout: Any = None,
+    readout: Any = None,
+    head_layers: Any = None,
+) -> None:
+    """The knobs that reach components; never called."""
+
+
+for _name, _settings in SETTINGS.items():
+    gin.register(_name, module="gredkit")(_settings)
+gin.register("knobs", module="gredkit")(_knobs)
 for _root in ROOTS[1:]:
     gin.add_config_file_search_path(str(_root))

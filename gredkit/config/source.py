@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gredkit.config import bindings as config
-from gredkit.config import gin_files
+from gredkit.config import bindings, gin_files
+from gredkit.config.configuration import Configuration
 from gredkit.errors import UserError
 from gredkit.imports import import_own
 from gredkit.registry import DATASETS
@@ -24,8 +24,8 @@ class Source:
     bindings: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 
-    def load(self, dataset: str | None = None, budget: str | None = None, point: Iterable[str] = ()) -> None:
-        """Read all that describes a trial; later lines win.
+    def load(self, dataset: str | None = None, budget: str | None = None, point: Iterable[str] = ()) -> Configuration:
+        """All that describes a trial; later lines win.
 
         First the blocks of the budget and the dataset, then the study's files, so that the study has the last word
         over them, then the command line, then the point of the axes.
@@ -33,7 +33,7 @@ class Source:
         for module in self.modules:
             import_own(module)
         blocks, chosen = _blocks(dataset, budget)
-        config.load([*blocks, *self.files], [*self.bindings, *chosen, *point])
+        return bindings.load([*blocks, *self.files], [*self.bindings, *chosen, *point])
 
 
 def _blocks(dataset: str | None, budget: str | None) -> tuple[list[str], list[str]]:

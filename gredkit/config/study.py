@@ -1,4 +1,4 @@
-"""What a study and a trial can be told: the classes behind gin's `study` and `trial`."""
+"""What a study and a trial can be told: the classes behind gin's `study`, `trial` and `variant`."""
 
 import math
 import re
@@ -30,6 +30,21 @@ class TrialSettings:
 
     dataset: str = "ring_transfer"
     K: int | Literal["dataset"] | None = None  # the last hop that is read; None is each graph's own diameter
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The names of a model and its parts; a part that the model's constructor does not ask for has no effect.
+
+    `features=None` is `categorical` or `dense`, as the nodes' columns are; `edge_features=None` reads no edges.
+    """
+
+    model: str = "gred"
+    features: str | None = None
+    edge_features: str | None = None
+    positional: str = "none"
+    aggregator: str = "sum"
+    encoder: str = "lru"
 
 
 @dataclass(frozen=True)

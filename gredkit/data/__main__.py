@@ -20,9 +20,7 @@ if TYPE_CHECKING:  # slow imports wait until the options have been read
 
 def dataset(arguments: argparse.Namespace) -> Task:
     """The dataset named on the command line, as gin configures it."""
-    from gredkit.config.bindings import configured
-
-    return configured(DATASETS, arguments.name)()
+    return arguments.configuration.component(DATASETS, arguments.name)()
 
 
 def list_datasets(arguments: argparse.Namespace) -> None:
@@ -30,21 +28,23 @@ def list_datasets(arguments: argparse.Namespace) -> None:
 
 
 def prepare_dataset(arguments: argparse.Namespace) -> None:
-    from gredkit.config.bindings import configured
     from gredkit.data.hops.cache import prepare
+    from gredkit.data.hops.structure import Hops
 
     task = dataset(arguments)
-    graphs = prepare(task.graphs, arguments.K, configured(POSITIONAL, arguments.positional)())
+    positional = arguments.configuration.component(POSITIONAL, arguments.positional)()
+    graphs = prepare(task.graphs, [Hops(arguments.K), *([positional] if positional.key else [])])
     print(f"{arguments.name}: {len(graphs):,} graphs are ready, {_size(task)}")
 
 
 def describe_dataset(arguments: argparse.Namespace) -> None:
     from gredkit.data.describe import describe
     from gredkit.data.hops.cache import prepare
+    from gredkit.data.hops.structure import Hops
 
     task = dataset(arguments)
-    full = prepare(task.graphs, None)
-    graphs = full if arguments.K is None else prepare(task.graphs, arguments.K)
+    full = prepare(task.graphs, [Hops(None)])
+    graphs = full if arguments.K is None else prepare(task.graphs, [Hops(arguments.K)])
     reach = "diameter" if arguments.K is None else str(arguments.K)
     shown = Table(title=f"{arguments.name}, K = {reach}", title_justify="left", title_style="bold", show_header=False)
     for row in (*describe(task, graphs, full), ("cache", _size(task))):
@@ -105,7 +105,7 @@ def main() -> None:
             add.add_argument("--node", type=int, default=0, help="which node to measure from")
             add.add_argument("--out", metavar="FILE", help="a .png, .pdf or .svg; NAME-INDEX-NODE.png by default")
     arguments = parser.parse_args()
-    apply_options(arguments)
+    arguments.configuration = apply_options(arguments)
     if "K" in arguments:
         from gredkit.data.hops.index import check_K
 

@@ -17,11 +17,11 @@ from gredkit.data.objectives import KINDS
 from gredkit.data.own.unlabelled import check_reading
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
-from gredkit.nn.composition import PARTS, Composition
+from gredkit.nn.composition import Composition
 from gredkit.system.untrusted import Unreadable, parse_json
 from gredkit.training.device import PRECISIONS
 
-FORMAT = 2  # of model.json; 1 had no checksums
+FORMAT = 3  # of model.json; 1 had no checksums, 2 had all five parts
 CHECKSUM = "sha256"  # of all other fields
 LARGEST = 2**40  # any size; the weights set the limit that counts
 
@@ -80,8 +80,9 @@ class SavedModel:
 
     @property
     def needs_edges(self) -> bool:
-        """Whether the model reads features of edges; one of the user's own may do so without a part for them."""
-        reads = self.composition.parts["edge_features"] is not None or self.composition.model.name != "gred"
+        """Whether the model reads features of edges; one without a part for them may do so by itself."""
+        parts = self.composition.parts
+        reads = "edge_features" not in parts or parts["edge_features"] is not None
         return reads and self.spec.edges is not None
 
     @property
@@ -171,8 +172,6 @@ def _check_values(about: SavedModel) -> None:
         sizes = getattr(about.spec, kind)
         if columns and len(columns) != (len(sizes) if isinstance(sizes, tuple) else sizes):
             raise Unreadable(f"it names {len(columns)} columns of {kind}, and has others")
-    if about.composition.parts.keys() != PARTS.keys():
-        raise Unreadable("it does not say all parts of the model")
     check_reading(about.reading)
 
 

@@ -28,7 +28,7 @@ from gredkit.imports import import_own
 from gredkit.inference.about import SavedModel
 from gredkit.inference.trained import TrainedModel
 from gredkit.names import nearest
-from gredkit.nn.composition import PARTS
+from gredkit.nn.composition import PARTS, wanted_parts
 from gredkit.registry import MODELS
 from gredkit.system.untrusted import MOST, Unreadable, open_file, read_bytes
 
@@ -115,6 +115,12 @@ def _check_parts(about: SavedModel, where: str) -> None:
                 f"and a stored model imports none by itself: give {named} (in Python, modules={list(about.modules)})"
             )
         check_settings(f"{registry.plural}.{part.name}", registry[part.name], part.settings)
+    wanted = wanted_parts(MODELS[about.composition.model.name])
+    if set(wanted) != set(about.composition.parts):
+        raise UserError(
+            f"{ABOUT} in {where} does not fit the model {about.composition.model.name!r}, whose parts are "
+            f"{', '.join(wanted) or 'none'}: use gredkit {about.version} and the modules that it was trained with"
+        )
 
 
 def _shapes(path: Path) -> Shapes:

@@ -13,11 +13,11 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gredkit.data.hops.index import HopData, add_hops, in_parallel
+from gredkit.data.hops.index import in_parallel
 from gredkit.data.objectives import CLASSES
 from gredkit.data.own.fitting import Expected, fitted
 from gredkit.errors import UserError
-from gredkit.nn.positional.base import PositionalEncoding
+from gredkit.nn.models.base import needs_of
 from gredkit.training.device import resolve
 from gredkit.training.evaluation import predict_all
 
@@ -73,25 +73,24 @@ class TrainedModel:
             names = [f"p_{name}" for name in names]
         return pd.concat([rows, pd.DataFrame(outputs.numpy(), columns=names)], axis=1)
 
-    def _prepared(self, graphs: Sequence[tuple[int, Data]]) -> list[HopData]:
-        """Numbered graphs, checked, with their hop index and what the positional encoding computes."""
+    def _prepared(self, graphs: Sequence[tuple[int, Data]]) -> list[Data]:
+        """Numbered graphs, checked, with all that the model needs of them."""
         about = self.about
         nodes = Expected("x", about.spec.nodes, about.node_columns)
         edges = None
         if about.needs_edges and about.spec.edges is not None:
             edges = Expected("edge_attr", about.spec.edges, about.edge_columns)
-        positional: PositionalEncoding | None = getattr(self.model, "positional", None)
+        needs = needs_of(self.model, about.K)
 
-        def prepared(numbered: tuple[int, Data]) -> HopData:
+        def prepared(numbered: tuple[int, Data]) -> Data:
             number, graph = numbered
             made = fitted(graph, f"graph {number}", nodes, edges)
             try:
-                hops = add_hops(made, about.K)
+                for structure in needs:
+                    made = structure.add_to(made)
             except UserError as error:
                 raise UserError(f"graph {number}: {error}") from None
-            if positional is not None and positional.key:
-                hops[positional.key] = positional.precompute(made)
-            return hops
+            return made
 
         with threadpool_limits(1):  # the graphs are spread over the cores already
-            return list(in_parallel(prepared, graphs, "hop index"))
+            return list(in_parallel(prepared, graphs, "graphs"))

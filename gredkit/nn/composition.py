@@ -1,5 +1,6 @@
 """What a model is made of, as plain data that can be stored and built from."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from torch import nn
 from gredkit import ranges
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError, cause
-from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, Registry
+from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, Component, Registry
 
 PARTS: dict[str, Registry] = {
     "features": FEATURES,
@@ -19,6 +20,11 @@ PARTS: dict[str, Registry] = {
     "aggregator": AGGREGATORS,
     "encoder": ENCODERS,
 }
+
+
+def wanted_parts(model: Component) -> tuple[str, ...]:
+    """The parts that the constructor of a model asks for, found from its signature."""
+    return tuple(name for name in inspect.signature(model).parameters if name in PARTS)
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Composition:
     """A model and its parts by their names and settings. Building it reads no gin."""
 
     model: Part
-    parts: Mapping[str, Part | None]  # by the names in PARTS; only edge features may be None
+    parts: Mapping[str, Part | None]  # those that the model asks for; only edge features may be None
 
     def build(self, spec: GraphSpec) -> nn.Module:
         """The model for graphs of a kind, with new weights."""
@@ -73,9 +79,11 @@ class Composition:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Composition":
         """What `to_dict` gave; anything else is a `UserError`."""
-        if not isinstance(stored, Mapping) or stored.keys() != {"model", *PARTS}:
-            raise UserError(f"a composition says {', '.join(['model', *PARTS])}, and nothing else")
-        parts = {kind: None if stored[kind] is None else Part.from_dict(kind, stored[kind]) for kind in PARTS}
+        if not isinstance(stored, Mapping) or "model" not in stored or stored.keys() - {"model", *PARTS}:
+            raise UserError(f"a composition has a model and some of {', '.join(PARTS)}, and nothing else")
+        parts = {
+            kind: None if part is None else Part.from_dict(kind, part) for kind, part in stored.items() if kind in PARTS
+        }
         if missing := [kind for kind, part in parts.items() if part is None and kind != "edge_features"]:
             raise UserError(f"a model has {missing[0]}, and this one does not say which")
         return cls(Part.from_dict("model", stored["model"]), parts)

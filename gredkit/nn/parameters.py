@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 from gredkit.errors import UserError
-from gredkit.nn.models.gred import count_parameters
 
 
 def width_for(build: Callable[[int], nn.Module], budget: int, largest: int = 4096) -> int:
@@ -61,3 +60,8 @@ def parameters_of(build: Callable[[], nn.Module]) -> int:
     """The number of parameters of a model, without allocating them."""
     with torch.device("meta"):
         return count_parameters(build())
+
+
+def count_parameters(module: nn.Module) -> int:
+    """The number of trainable parameters."""
+    return sum(p.numel() for p in module.parameters() if p.requires_grad)

@@ -6,7 +6,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.training.recipe import Recipe
 
 EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
@@ -51,5 +50,5 @@ def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
 
 def _recurrent(model: nn.Module) -> Iterator[nn.Parameter]:
     for module in model.modules():
-        if isinstance(module, SequenceEncoder):
-            yield from module.recurrent_parameters()
+        if callable(own := getattr(module, "recurrent_parameters", None)):
+            yield from own()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from gredkit.config.configuration import Configuration
 from gredkit.config.source import Source
 
 
@@ -33,9 +34,9 @@ class Trial:
     larger_is_better: bool = True
     diameters: tuple[float, float] | None = None  # median and largest, of a sample of the graphs
 
-    def load(self) -> None:
-        """Let gin read what describes this trial."""
-        self.source.load(self.entry, self.budget, self.point)
+    def configuration(self) -> Configuration:
+        """What gin says of this trial."""
+        return self.source.load(self.entry, self.budget, self.point)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -5,9 +5,9 @@ import torch
 from helpers.raw_files import write_zinc
 from torch_geometric.data import Batch
 
-from gredkit.bench.gps import GPS
 from gredkit.bench.settings import SETTINGS, chosen
 from gredkit.bench.training import CONTESTANTS, steps
+from gredkit.nn.models.gps import GPS
 
 
 @pytest.mark.parametrize("name", SETTINGS)

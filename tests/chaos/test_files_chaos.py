@@ -20,6 +20,7 @@ from safetensors.torch import save as weights_as_bytes
 from gredkit.data.datasets.graph_folder import graph_folder
 from gredkit.data.hops.cache import prepare
 from gredkit.data.hops.stored_arrays import META
+from gredkit.data.hops.structure import Hops
 from gredkit.errors import command
 from gredkit.inference.about import CHECKSUM
 from gredkit.inference.saved import ABOUT, WEIGHTS
@@ -225,13 +226,13 @@ def test_a_damaged_checkpoint_is_never_used(tmp_path, count, seed, caplog):
 def test_a_damaged_entry_of_the_cache_is_made_again(tmp_path, count, seed):
     chance = random.Random(seed)
     graphs = graph_folder(ten_paths(tmp_path / "own")).graphs
-    prepared = prepare(graphs, 2, folder=tmp_path / "cache", progress=False)
+    prepared = prepare(graphs, [Hops(2)], folder=tmp_path / "cache", progress=False)
     expected = copy.deepcopy([graph.to_dict() for graph in prepared])  # not views of the files
     files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.stat().st_size]
     for path in (chance.choice(files) for _ in range(10)):
         if path.is_file():  # its entry may have been made again, without it
             path.write_bytes(damaged(path.read_bytes(), chance) or b"x")
-        found = [graph.to_dict() for graph in prepare(graphs, 2, folder=tmp_path / "cache", progress=False)]
+        found = [graph.to_dict() for graph in prepare(graphs, [Hops(2)], folder=tmp_path / "cache", progress=False)]
         for one, other in zip(found, expected, strict=True):
             assert all(torch.equal(torch.as_tensor(one[key]), torch.as_tensor(other[key])) for key in other)
     count("damaged entries of the cache", 10)
@@ -242,13 +243,13 @@ def test_a_cache_that_lies_with_a_checksum_that_fits(tmp_path, count, dtype):
     import xxhash
 
     graphs = graph_folder(ten_paths(tmp_path / "own")).graphs
-    expected = prepare(graphs, 2, folder=tmp_path / "cache", progress=False)
+    expected = prepare(graphs, [Hops(2)], folder=tmp_path / "cache", progress=False)
     meta = next((tmp_path / "cache").rglob(META))
     told = json.loads(meta.read_bytes().partition(b"\n")[2])
     for column in told["columns"].values():
         column["dtype"] = dtype
     text = json.dumps(told).encode()
     meta.write_bytes(xxhash.xxh3_64_hexdigest(text).encode() + b"\n" + text)
-    found = prepare(graphs, 2, folder=tmp_path / "cache", progress=False)
+    found = prepare(graphs, [Hops(2)], folder=tmp_path / "cache", progress=False)
     assert [graph.num_nodes for graph in found] == [graph.num_nodes for graph in expected]
     count("hostile entries of the cache")

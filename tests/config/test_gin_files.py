@@ -13,10 +13,11 @@ import torch
 from helpers.commands import ROOT
 
 from gredkit import GraphSpec
-from gredkit.config import bindings as config
+from gredkit.config import bindings
+from gredkit.config.configuration import Configuration
 from gredkit.config.source import Source, as_text
 from gredkit.nn.composition import Composition
-from gredkit.nn.models.gred import count_parameters
+from gredkit.nn.parameters import count_parameters
 from gredkit.registry import DATASETS
 
 FILES = sorted(
@@ -85,18 +86,19 @@ def embedded_spec(dataset: str, settings: tuple[tuple[str, Any], ...]) -> GraphS
     return DATASETS[dataset](**dict(settings)).spec
 
 
-def spec_of(dataset: str) -> GraphSpec:
-    """Of the dataset as gin has configured it, but for its size."""
+def spec_of(configuration: Configuration) -> GraphSpec:
+    """Of the dataset as it is configured, but for its size."""
+    dataset = configuration.trial.dataset
     if dataset in DOWNLOADED:
         return DOWNLOADED[dataset]
-    settings = {**config.settings(DATASETS, dataset), **SMALL[dataset]}
+    settings = {**configuration.settings(DATASETS, dataset), **SMALL[dataset]}
     return embedded_spec(dataset, tuple(settings.items()))
 
 
-def built() -> tuple[Composition, torch.nn.Module]:
-    """The model of the trial that gin describes, without its numbers."""
-    spec = spec_of(config.read("trial").dataset)
-    composition = config.composition(spec)
+def built(configuration: Configuration) -> tuple[Composition, torch.nn.Module]:
+    """The model of the trial that is configured, without its numbers."""
+    spec = spec_of(configuration)
+    composition = configuration.composition(spec)
     with torch.device("meta"):
         return composition, composition.build(spec)
 
@@ -122,22 +124,22 @@ def values_after(option: str, words: list[str]) -> tuple[str, ...]:
 
 def macros() -> set[str]:
     """All that are set, by a file, what it includes, or as a knob."""
-    return {*config.KNOB_NAMES, *re.findall(r"^([A-Z_]+) = ", gin.config_str(), re.MULTILINE)}
+    return {*bindings.KNOB_NAMES, *re.findall(r"^([A-Z_]+) = ", gin.config_str(), re.MULTILINE)}
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_is_read_and_builds_its_model(file):
-    config.load([file])
-    for name in ("study", "trial", "fit"):
-        config.read(name)
-    built()
+    configuration = bindings.load([file])
+    assert configuration.study.seeds
+    assert configuration.recipe.epochs
+    built(configuration)
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_header_names_the_file_and_what_can_be_overridden(file):
     said = header(file)
     assert said[0].startswith(f"{file}: ")
-    config.load([file])
+    bindings.load([file])
     overridden = [line.partition(": ")[2] for line in said if line.startswith("Commonly overridden: ")]
     assert len(overridden) == 1
     assert set(overridden[0].split(", ")) <= macros()
@@ -150,30 +152,28 @@ def test_commands_in_the_header_are_about_the_file_and_can_be_read(file):
     for words in commands(file):
         assert words[:3] == ["python", "-m", "gredkit.run"]
         source = Source(values_after("--gin", words), values_after("--set", words))
-        source.load()
-        study = config.read("study")
+        study = source.load().study
         for entry in study.datasets or (None,):
-            source.load(entry, study.budget)
-            config.read("study").points()
-            built()
+            configuration = source.load(entry, study.budget)
+            configuration.study.points()
+            built(configuration)
 
 
 @pytest.mark.parametrize("file", STUDIES)
 @pytest.mark.parametrize("suite", ["embedded", "paper"])
 def test_every_variant_of_a_study_can_be_built_on_both_suites(file, suite):
     source = Source((file, f"gin/suites/{suite}.gin"))
-    source.load()
-    study = config.read("study")
+    study = source.load().study
     assert study.axes
     for entry in study.datasets:
-        source.load(entry, study.budget)
-        assert config.read("trial").dataset == entry
-        points = config.read("study").points()
+        configuration = source.load(entry, study.budget)
+        assert configuration.trial.dataset == entry
+        points = configuration.study.points()
         assert len(points) > 1
         shown = []
         for point in points:
-            source.load(entry, study.budget, as_text(point.bindings.items()))
-            shown.append((config.read("trial"), built()[0]))
+            configuration = source.load(entry, study.budget, as_text(point.bindings.items()))
+            shown.append((configuration.trial, built(configuration)[0]))
         assert not any(one in shown[:i] for i, one in enumerate(shown)), "two variants are the same"
 
 
@@ -181,17 +181,17 @@ def test_every_variant_of_a_study_can_be_built_on_both_suites(file, suite):
 def test_a_study_leaves_epochs_and_seeds_to_the_budget(file):
     seen = set()
     for budget in BUDGETS:
-        Source((file,)).load("digits", budget)
-        seen.add((config.read("fit").epochs, config.read("study").seeds))
+        configuration = Source((file,)).load("digits", budget)
+        seen.add((configuration.recipe.epochs, configuration.study.seeds))
     assert len(seen) == len(BUDGETS)
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_a_model_is_an_entry_of_datasets_under_every_budget(model, budget):
-    Source().load(model, budget)
-    assert config.read("trial").dataset == model.removesuffix("_lap_pe")
-    composition, _ = built()
+    configuration = Source().load(model, budget)
+    assert configuration.trial.dataset == model.removesuffix("_lap_pe")
+    composition, _ = built(configuration)
     assert (composition.parts["positional"].name == "lap_pe") == model.endswith("_lap_pe")
 
 
@@ -204,11 +204,11 @@ def test_every_dataset_that_can_be_used_by_its_name_has_its_blocks():
 
 @pytest.mark.parametrize(("dataset", "row"), paper_table().items())
 def test_hyperparameters_are_those_of_the_papers_table(dataset, row):
-    Source().load(dataset, "paper")
-    recipe, settings = config.read("fit"), built()[0].flat()
+    configuration = Source().load(dataset, "paper")
+    recipe, settings = configuration.recipe, built(configuration)[0].flat()
     assert row == {
         "layers": settings["models.gred.layers"],
-        "K": config.read("trial").K,
+        "K": configuration.trial.K,
         "dropout": settings["models.gred.dropout"],
         "d": settings["models.gred.dim"],
         "d_s": settings["encoders.lru.state_dim"],
@@ -218,13 +218,12 @@ def test_hyperparameters_are_those_of_the_papers_table(dataset, row):
         "batch_size": recipe.batch_size,
     }
     assert recipe.warmup == 0.05
-    assert config.read("study").seeds == (0, 1, 2, 3)
+    assert configuration.study.seeds == (0, 1, 2, 3)
 
 
 def test_the_papers_table_is_whole():
     table = paper_table()
-    Source(("gin/suites/paper.gin",)).load()
-    assert set(config.read("study").datasets) == set(table)
+    assert set(Source(("gin/suites/paper.gin",)).load().study.datasets) == set(table)
     assert sum(map(len, table.values())) == 7 * 9
 
 
@@ -239,8 +238,7 @@ def test_the_papers_table_is_whole():
 )
 def test_data_is_read_as_the_published_code_reads_it(datasets, features, edge_features, readout, head_layers):
     for dataset in datasets:
-        config.load([f"gin/datasets/{dataset}.gin"])
-        settings = built()[0].flat()
+        settings = built(bindings.load([f"gin/datasets/{dataset}.gin"]))[0].flat()
         assert (settings["features"], settings["edge_features"]) == (features, edge_features)
         assert (settings["models.gred.readout"], settings["models.gred.head_layers"]) == (readout, head_layers)
 
@@ -248,9 +246,9 @@ def test_data_is_read_as_the_published_code_reads_it(datasets, features, edge_fe
 @pytest.mark.parametrize("dataset", [*paper_table(), "peptides_func_lap_pe", "peptides_struct_lap_pe"])
 def test_what_the_table_lacks_is_as_in_the_published_code(dataset):
     """Embeddings of standard deviation 0.01, the tanh gelu everywhere, and for Peptides a patience of 50 epochs."""
-    Source().load(dataset, "paper")
+    configuration = Source().load(dataset, "paper")
     torch.manual_seed(0)
-    composition, spec = built()[0], spec_of(config.read("trial").dataset)
+    composition, spec = built(configuration)[0], spec_of(configuration)
     model = composition.build(spec)
     embeddings = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
     assert bool(embeddings) == (dataset not in ("mnist", "cifar10"))
@@ -260,24 +258,21 @@ def test_what_the_table_lacks_is_as_in_the_published_code(dataset):
     has_gelu = dataset not in ("pattern", "cluster")  # in front of the layers
     assert len(gelus) > 2 * len(model.layers) or not has_gelu
     assert set(gelus) == {"tanh"}
-    assert config.read("fit").patience == (50 if dataset.startswith("peptides") else None)
+    assert configuration.recipe.patience == (50 if dataset.startswith("peptides") else None)
 
 
 def test_what_the_paper_reports_of_tree_match_is_tracked():
-    Source().load("tree_match", "cpu")
-    assert config.read("fit").train_score
+    assert Source().load("tree_match", "cpu").recipe.train_score
 
 
 @pytest.mark.parametrize("dataset", ["zinc", "peptides_func", "peptides_struct"])
 def test_models_have_about_the_500_thousand_parameters_that_the_paper_allows(dataset):
-    Source().load(dataset, "paper")
-    assert count_parameters(built()[1]) == pytest.approx(500_000, rel=0.08)
+    assert count_parameters(built(Source().load(dataset, "paper"))[1]) == pytest.approx(500_000, rel=0.08)
 
 
 @pytest.mark.parametrize("dataset", ["peptides_func_lap_pe", "peptides_struct_lap_pe"])
 def test_lap_pe_is_as_the_paper_says(dataset):
-    Source().load(dataset, "paper")
-    positional = built()[0].parts["positional"]
+    positional = built(Source().load(dataset, "paper"))[0].parts["positional"]
     assert (positional.settings["k"], positional.settings["width"]) == (10, 16)
 
 

@@ -13,6 +13,7 @@ from gredkit.inference.about import CHECKSUM, SavedModel, sealed
 from gredkit.inference.saved import ABOUT, save
 from gredkit.nn.composition import PARTS, Composition, Part
 from gredkit.nn.features.base import usual_features
+from gredkit.nn.models.base import needs_of
 from gredkit.registry import hyperparameters
 from gredkit.training.evaluation import predict_all
 
@@ -55,4 +56,4 @@ def edited(folder: Path, **changes: Any) -> Path:
 
 def answers(model: nn.Module, task: Task, K: int | None = 3) -> Tensor:
     """What the model answers to the task's own graphs, prepared as for training."""
-    return predict_all(model, prepare(task.graphs, K, model.positional, progress=False), batch_size=64)
+    return predict_all(model, prepare(task.graphs, needs_of(model, K), progress=False), batch_size=64)

@@ -10,7 +10,7 @@ from gredkit.data.datasets.ring_transfer import ring_transfer
 from gredkit.data.hops.cache import prepare
 from gredkit.data.objectives import Metric
 from gredkit.data.task import Task
-from gredkit.nn.models.gred import Component
+from gredkit.nn.models.base import Component, needs_of
 from gredkit.training.fit import Result, fit
 from gredkit.training.recipe import Recipe
 
@@ -28,8 +28,7 @@ def train(model: nn.Module, task: Task, seed: int = 0, recipe: Recipe | None = N
     """`fit` on graphs that are prepared for the model; what is not an argument of it goes into the recipe."""
     own = {name: how.pop(name) for name in ("checkpoint", "on_epoch", "should_stop") if name in how}
     recipe = recipe or Recipe(**{"epochs": 4, "batch_size": 8, "checkpoint_seconds": 0, **how})
-    positional = getattr(model, "positional", None)
-    return fit(model, task, prepare(task.graphs, None, positional, progress=False), recipe, seed, **own)
+    return fit(model, task, prepare(task.graphs, needs_of(model, None), progress=False), recipe, seed, **own)
 
 
 def with_metric(task: Task, score, larger_is_better: bool = True) -> Task:

@@ -23,6 +23,7 @@ from training.small import (
 
 from gredkit import add_hops
 from gredkit.data.hops.cache import prepare
+from gredkit.data.hops.structure import Hops
 from gredkit.errors import UserError
 from gredkit.training.checkpoint import load
 from gredkit.training.evaluation import evaluate, predict_all
@@ -221,7 +222,7 @@ def test_the_tested_model_is_scored_on_its_training_graphs_where_that_is_asked(d
     assert plain.train is None
     assert replace(asked, seconds=0, train=None) == replace(plain, seconds=0)  # nothing else is touched by it
     assert same_bits(kept, weights(model))
-    graphs = prepare(task.part("train"), None, progress=False)
+    graphs = prepare(task.part("train"), [Hops(None)], progress=False)
     outputs = predict_all(model, graphs, batch_size=5)
     answers, truth = outputs.argmax(1), torch.cat([graph.y for graph in graphs])
     assert asked.train == pytest.approx((answers == truth)[truth >= 0].double().mean().item())

@@ -1,6 +1,6 @@
-"""Graphs with their hop index and positional encoding, computed once and kept on disk."""
+"""Graphs with all that a model needs of them, computed once and kept on disk."""
 
-import json
+import copy
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,17 +18,12 @@ from gredkit.data.hops import stored_arrays
 from gredkit.data.hops.diameter import diameter
 from gredkit.data.hops.index import (
     DATASET,
-    HopArrays,
-    HopData,
-    attach_hops,
     check_K,
-    cut_arrays,
-    hop_arrays,
     in_parallel,
 )
 from gredkit.data.hops.stored_arrays import Damaged, StoredArrays
+from gredkit.data.structures import Arrays, Structure
 from gredkit.data.task import Task
-from gredkit.nn.positional.base import PositionalEncoding
 from gredkit.paths import hop_cache
 from gredkit.system.writing import writing
 
@@ -38,25 +33,19 @@ ADVICE = "set $GREDKIT_CACHE to a folder of yours"
 
 
 def prepare(
-    graphs: Sequence[Data],
-    K: int | None,
-    positional: PositionalEncoding | None = None,
-    folder: Path | None = None,
-    progress: bool = True,
-) -> list[HopData]:
-    """The graphs with their hop index, and what the positional encoding computes once for a graph.
+    graphs: Sequence[Data], needs: Iterable[Structure], folder: Path | None = None, progress: bool = True
+) -> list[Data]:
+    """The graphs with all that a model needs, as its method `needs` lists it; the graphs themselves stay as they are.
 
-    Both come from the cache where they are in it, and are put there where they are not. The arrays are views
-    of memory-mapped files, so several processes on one machine share them.
+    Each structure comes from the cache if it is there, and is put there if it is not. The arrays are views of
+    memory-mapped files, so several processes on one machine share them.
     """
-    check_K(K)
     folder = folder or hop_cache()
     name = fingerprint(graphs)
-    indexed = _hops(graphs, K, folder, name, progress)
-    prepared = [attach_hops(graph, HopArrays(**arrays), K) for graph, arrays in zip(graphs, indexed, strict=True)]
-    if positional is not None and positional.key:
-        for graph, values in zip(prepared, _positional(graphs, positional, folder, name, progress), strict=True):
-            graph[positional.key] = torch.from_numpy(values["values"])
+    prepared = [copy.copy(graph) for graph in graphs]
+    for structure in needs:
+        arrays = _arrays(graphs, structure, folder, name, progress)
+        prepared = [structure.attach(graph, found) for graph, found in zip(prepared, arrays, strict=True)]
     return prepared
 
 
@@ -94,39 +83,24 @@ def fingerprint(graphs: Sequence[Data]) -> str:
     return digest.hexdigest()
 
 
-def _hops(graphs: Sequence[Data], K: int | None, folder: Path, name: str, progress: bool) -> StoredArrays:
-    def search() -> Iterable[Mapping[str, np.ndarray]]:
-        if (larger := _larger(folder, name, K)) is not None:
-            assert K is not None
-            return (cut_arrays(HopArrays(**arrays), K)._asdict() for arrays in larger)
-        return (arrays._asdict() for arrays in in_parallel(lambda g: hop_arrays(g, K), graphs, "hop index",
-                                                           progress=progress))  # fmt: skip
+def _arrays(graphs: Sequence[Data], structure: Structure, folder: Path, name: str, progress: bool) -> StoredArrays:
+    """What a structure computes for each graph."""
 
-    return cached(folder / f"hops-{name}-K{_K_name(K)}-v{stored_arrays.FORMAT}", search, K=K)
-
-
-def _positional(
-    graphs: Sequence[Data], positional: PositionalEncoding, folder: Path, name: str, progress: bool
-) -> StoredArrays:
-    settings = {name: getattr(positional, name) for name in positional.depends_on}
-    settings["class"] = f"{type(positional).__module__}.{type(positional).__qualname__}"
-    digest = xxhash.xxh3_64_hexdigest(json.dumps(settings, sort_keys=True).encode())
-
-    def compute() -> Iterator[Mapping[str, np.ndarray]]:
+    def compute() -> Iterator[Arrays]:
+        if (larger := _containing(structure, folder, name)) is not None:
+            yield from map(structure.cut, larger)
+            return
         with threadpool_limits(1):  # the graphs are spread over the cores already
-            for values in in_parallel(positional.precompute, graphs, positional.key, progress=progress):
-                yield {"values": values.numpy()}
+            yield from in_parallel(structure.compute, graphs, structure.key, progress=progress)
 
-    return cached(folder / f"{positional.key}-{name}-{digest}-v{stored_arrays.FORMAT}", compute, **settings)
+    path = folder / f"{structure.key}-{name}-{structure.label}-v{stored_arrays.FORMAT}"
+    return cached(path, compute, **structure.settings())
 
 
-def _larger(folder: Path, name: str, K: int | None) -> StoredArrays | None:
-    """An index of the same graphs that reaches farther, if there is a good one."""
-    if K is None:
-        return None
-    for path in sorted(folder.glob(f"hops-{name}-K*-v{stored_arrays.FORMAT}")):
-        reach = path.name.split("-")[2][1:]
-        if reach == "all" or int(reach) > K:
+def _containing(structure: Structure, folder: Path, name: str) -> StoredArrays | None:
+    """An entry of the same graphs that contains the structure, such as an index that reaches farther."""
+    for path in sorted(folder.glob(f"{structure.key}-{name}-*-v{stored_arrays.FORMAT}")):
+        if structure.is_contained_in(path.name.split("-")[-2]):
             try:
                 return StoredArrays(path)
             except Damaged:
@@ -170,7 +144,3 @@ def _lock(path: Path) -> Any:
     except Timeout:
         log.warning("another process is preparing %s; waiting for it", path.stem)
         return lock.acquire()
-
-
-def _K_name(K: int | None) -> str:
-    return "all" if K is None else str(K)

@@ -1,15 +1,17 @@
 """The interface of a positional encoding."""
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from abc import abstractmethod
+from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from gredkit.data.structures import Arrays, Structure
 from gredkit.errors import UserError
 
 
-class PositionalEncoding(nn.Module, ABC):
+class PositionalEncoding(nn.Module, Structure):
     """Values computed once per graph, and a module that turns them into extra columns of the node features.
 
     Shape: batch -> [nodes, width]
@@ -27,10 +29,17 @@ class PositionalEncoding(nn.Module, ABC):
     def encode(self, values: Tensor, batch: Data) -> Tensor:
         """Turn the computed values into columns. Shape: values [nodes, ...] -> [nodes, width]"""
 
-    def add_to(self, data: Data) -> Data:
-        """Compute the values and store them in the graph; returns the graph."""
-        data[self.key] = self.precompute(data)
-        return data
+    def compute(self, graph: Data) -> Arrays:
+        return {"values": self.precompute(graph).numpy()}
+
+    def attach(self, graph: Data, arrays: Arrays) -> Data:
+        """The graph itself, with what was computed in the attribute `key`."""
+        graph[self.key] = torch.from_numpy(arrays["values"])
+        return graph
+
+    def settings(self) -> dict[str, Any]:
+        made_by = f"{type(self).__module__}.{type(self).__qualname__}"
+        return {**{name: getattr(self, name) for name in self.depends_on}, "class": made_by}
 
     def forward(self, batch: Data) -> Tensor:
         if self.key not in batch:

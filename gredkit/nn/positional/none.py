@@ -23,4 +23,4 @@ class NoPositional(PositionalEncoding):
         return data
 
     def forward(self, batch: Data) -> Tensor:
-        return torch.empty(batch.num_nodes or 0, 0, device=batch.hop_seq_length.device)
+        return torch.empty(batch.num_nodes or 0, 0, device=batch.x.device)

@@ -19,6 +19,7 @@ from torch_geometric.data import Data
 from gredkit import add_hops
 from gredkit.data.hops.cache import fingerprint, last_hop, prepare
 from gredkit.data.hops.index import cut_arrays, hop_arrays
+from gredkit.data.hops.structure import Hops
 from gredkit.data.objectives import objective
 from gredkit.data.task import GraphSpec, Task
 from gredkit.errors import UserError
@@ -53,9 +54,9 @@ def entries(folder):
 @pytest.mark.parametrize("K", [0, 1, 3, 50, None])
 def test_prepared_graphs_are_those_with_hops_added(tmp_path, K):
     graphs = some_graphs()
-    assert_same(prepare(graphs, K, folder=tmp_path, progress=False), graphs, K)
+    assert_same(prepare(graphs, [Hops(K)], folder=tmp_path, progress=False), graphs, K)
     written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
-    assert_same(prepare(graphs, K, folder=tmp_path, progress=False), graphs, K)
+    assert_same(prepare(graphs, [Hops(K)], folder=tmp_path, progress=False), graphs, K)
     assert written == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
 
 
@@ -69,23 +70,23 @@ def test_a_smaller_K_cut_from_a_larger_one_is_the_same_as_searched(edges, K, lar
 
 def test_a_smaller_K_is_cut_from_what_is_there(tmp_path):
     graphs = some_graphs()
-    prepare(graphs, None, folder=tmp_path, progress=False)
+    prepare(graphs, [Hops(None)], folder=tmp_path, progress=False)
     # Were it searched again, it would be noticed: the larger entry now stands for other graphs.
     other = [Data(x=g.x, edge_index=g.edge_index[:, :0], y=g.y) for g in graphs]
     alone = tmp_path / "alone"
-    prepare(other, None, folder=alone, progress=False)
+    prepare(other, [Hops(None)], folder=alone, progress=False)
     (tmp_path / entries(tmp_path)[-1]).rename(tmp_path / "aside")
     (source,) = [name for name in entries(alone) if name.startswith("hops-")]
     (alone / source).rename(tmp_path / f"hops-{fingerprint(graphs)}-Kall-v1")
-    cut = prepare(graphs, 2, folder=tmp_path, progress=False)
+    cut = prepare(graphs, [Hops(2)], folder=tmp_path, progress=False)
     assert all((g.hop_seq_length == 1).all() for g in cut)
 
 
 def test_a_larger_K_is_not_made_from_a_smaller_one(tmp_path):
     graphs = some_graphs()
-    prepare(graphs, 1, folder=tmp_path, progress=False)
-    assert_same(prepare(graphs, 4, folder=tmp_path, progress=False), graphs, 4)
-    assert_same(prepare(graphs, None, folder=tmp_path, progress=False), graphs, None)
+    prepare(graphs, [Hops(1)], folder=tmp_path, progress=False)
+    assert_same(prepare(graphs, [Hops(4)], folder=tmp_path, progress=False), graphs, 4)
+    assert_same(prepare(graphs, [Hops(None)], folder=tmp_path, progress=False), graphs, None)
 
 
 @pytest.mark.parametrize("name", POSITIONAL)
@@ -93,16 +94,16 @@ def test_positional_values_are_kept_for_their_settings(tmp_path, name):
     graphs = some_graphs()
     encoding = POSITIONAL[name]()
     for _ in range(2):
-        for ours, one in zip(prepare(graphs, 2, encoding, tmp_path, progress=False), graphs, strict=True):
+        for ours, one in zip(prepare(graphs, [Hops(2), encoding], tmp_path, progress=False), graphs, strict=True):
             if encoding.key:
                 torch.testing.assert_close(ours[encoding.key], encoding.precompute(one))
     before = entries(tmp_path)
     assert len(before) == (2 if encoding.key else 1)
     if name == "rwse":
-        longer = prepare(graphs, 2, POSITIONAL[name](steps=20), tmp_path, progress=False)
+        longer = prepare(graphs, [Hops(2), POSITIONAL[name](steps=20)], tmp_path, progress=False)
         assert longer[0][encoding.key].shape[1] == 20
         assert len(entries(tmp_path)) == 3
-        prepare(graphs, 2, POSITIONAL[name](width=8), tmp_path, progress=False)  # not what was computed
+        prepare(graphs, [Hops(2), POSITIONAL[name](width=8)], tmp_path, progress=False)  # not what was computed
         assert len(entries(tmp_path)) == 3
 
 
@@ -121,17 +122,17 @@ def test_the_fingerprint_sees_every_change():
 
 def test_a_damaged_entry_is_made_again_with_a_warning(tmp_path, caplog):
     graphs = some_graphs()
-    prepare(graphs, 3, folder=tmp_path, progress=False)
+    prepare(graphs, [Hops(3)], folder=tmp_path, progress=False)
     (entry,) = entries(tmp_path)
     victim = tmp_path / entry / "seq_set"
     content = bytearray(victim.read_bytes())
     content[len(content) // 2] ^= 1
     victim.write_bytes(content)
     with caplog.at_level(logging.WARNING):
-        assert_same(prepare(graphs, 3, folder=tmp_path, progress=False), graphs, 3)
+        assert_same(prepare(graphs, [Hops(3)], folder=tmp_path, progress=False), graphs, 3)
     assert "is damaged (seq_set has changed since it was written) and is made again" in caplog.text
     caplog.clear()
-    assert_same(prepare(graphs, 3, folder=tmp_path, progress=False), graphs, 3)
+    assert_same(prepare(graphs, [Hops(3)], folder=tmp_path, progress=False), graphs, 3)
     assert not caplog.text
 
 
@@ -144,7 +145,7 @@ logging.basicConfig(format="%(message)s")
 step = torch.arange(int(sys.argv[2]) - 1)
 graphs = [Data(edge_index=torch.stack([step, step + 1]), num_nodes=len(step) + 1, y=torch.tensor([i]))
           for i in range(int(sys.argv[3]))]
-prepared = prepare(graphs, None, folder=Path(sys.argv[1]), progress=False)
+prepared = prepare(graphs, [Hops(None)], folder=Path(sys.argv[1]), progress=False)
 assert all(int(g.hop_seq_length.max()) == len(step) + 1 for g in prepared)
 print("prepared", len(prepared))
 """
@@ -233,7 +234,7 @@ def test_the_datasets_K_is_the_largest_distance_in_the_training_graphs(tmp_path)
     task = task_of(path_graphs((3,), (1,), (2, 5, 4)), path_graphs((9,)), path_graphs((2,)))
     K = last_hop("dataset", task, tmp_path, progress=False)
     assert K == 4
-    prepared = prepare(task.graphs, K, folder=tmp_path, progress=False)
+    prepared = prepare(task.graphs, [Hops(K)], folder=tmp_path, progress=False)
     assert [int(graph.hop_K) for graph in prepared] == [4] * 5
     assert [int(graph.hop_seq_length.max()) for graph in prepared] == [3, 1, 5, 5, 2]  # of nine hops, five are read
     (found,) = tmp_path.glob("diameters-*[0-9]")

@@ -1,0 +1,68 @@
+"""The dataset of a trial: loaded, and what a plan needs to know of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch_geometric.data import Data
+
+from gredkit.ablation.identity import data_hash
+from gredkit.config.configuration import Configuration
+from gredkit.data.hops.diameter import diameters
+from gredkit.data.objectives import Objective
+from gredkit.data.own.sound import check_task
+from gredkit.data.task import SPLITS, GraphSpec, Task
+from gredkit.errors import UserError
+from gredkit.imports import call_own
+from gredkit.paths import data_root
+from gredkit.registry import DATASETS
+from gredkit.system.writing import writing
+
+SAMPLE = 256  # graphs that are kept of a dataset, to estimate times
+
+
+@dataclass(frozen=True)
+class About:
+    """What a plan needs to know of a dataset, without its graphs."""
+
+    spec: GraphSpec
+    hash: str
+    objective: Objective
+    sizes: Mapping[str, int]  # graphs in each split
+    sample: tuple[Data, ...]  # training graphs
+    diameters: tuple[float, float] | None  # median and largest, of a sample of the graphs
+
+
+def load_task(configuration: Configuration) -> Task:
+    """The dataset of a trial; one that a user has written is checked."""
+    dataset = configuration.trial.dataset
+    make = configuration.component(DATASETS, dataset)
+    with writing(data_root()):  # what is downloaded, and what is made of it
+        if DATASETS[dataset].__module__.startswith("gredkit."):
+            return make()
+        return check_task(call_own(make, f"the dataset {dataset!r}"), dataset)
+
+
+_known: dict[tuple[str, str], About] = {}
+
+
+def about_data(configuration: Configuration) -> About:
+    """The same in short; datasets with equal settings are loaded once."""
+    dataset = configuration.trial.dataset
+    key = dataset, repr(sorted(configuration.settings(DATASETS, dataset).items()))
+    if key not in _known:
+        _known[key] = _about(load_task(configuration), dataset)
+    return _known[key]
+
+
+def _about(task: Task, dataset: str) -> About:
+    for split in SPLITS:
+        if not len(task.splits.get(split, ())):
+            raise UserError(f"{dataset} has no graphs in its {split} split: give it at least one")
+    return About(
+        spec=task.spec,
+        hash=data_hash(task),
+        objective=task.objective,
+        sizes={split: len(indices) for split, indices in task.splits.items()},
+        sample=tuple(task.graphs[i] for i in list(task.splits["train"])[:SAMPLE]),
+        diameters=diameters(task.graphs),
+    )

@@ -1,0 +1,122 @@
+"""What a model is, and what models share: encoded features in front, a head behind."""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from gredkit import ranges
+from gredkit.data.structures import Structure
+from gredkit.data.task import Columns, GraphSpec
+from gredkit.errors import UserError
+from gredkit.nn.dense import Dense, gelu_mlp
+from gredkit.nn.features.base import usual_features
+from gredkit.nn.incidence import Incidence
+from gredkit.nn.parameters import count_parameters
+from gredkit.registry import FEATURES, POSITIONAL
+
+Component = str | Callable[..., nn.Module]
+READOUTS = ("sum", "mean", "node")
+MOST_LAYERS = 1000
+
+
+class GraphModel(nn.Module):
+    """Feature encoders, a positional encoding, a readout and a head, for models that are built from them.
+
+    A model is any `nn.Module` that is built as `Model(spec, …)` and called with a batch. Its constructor may ask for
+    the parts `features`, `edge_features`, `positional`, `aggregator` and `encoder` by parameters of these names, and
+    has defaults for all that a user may set. This class is a convenience, not a duty.
+    Shape: batch -> [graphs, outputs], or [nodes, outputs] for tasks of level 'node'
+    """
+
+    def __init__(
+        self,
+        spec: GraphSpec,
+        dim: int,
+        layers: int,
+        features: Component | None = None,
+        edge_features: Component | None = None,
+        positional: Component = "none",
+        gelu: str | None = None,
+        readout: str | None = None,
+        head_layers: int = 2,
+        edges_beside_positions: bool = False,
+    ):
+        """Build what stands in front of the layers; `edges_beside_positions` gives edges the width of node features."""
+        super().__init__()
+        readout = readout or ("node" if spec.level == "node" else "sum")
+        ranges.one_of("readout", readout, READOUTS)
+        if (readout == "node") != (spec.level == "node"):
+            raise UserError(f"readout {readout!r} does not give one answer for each {spec.level}, as the task asks")
+        ranges.width("dim", dim)
+        ranges.whole("layers", layers, 1, MOST_LAYERS)
+        ranges.whole("head_layers", head_layers, 1, 2)
+        if edge_features is not None and spec.edges is None:
+            raise UserError("edge_features are asked for, but these graphs carry none")
+        self.dim, self.readout = dim, readout
+        self.positional = with_gelu(POSITIONAL.resolve(positional), gelu)()
+        if self.positional.width >= dim:
+            raise UserError(f"a positional encoding of {self.positional.width} columns leaves none of dim={dim}")
+        width = dim - self.positional.width
+        self.features = _encoder_of(features or usual_features(spec.nodes), spec.nodes, width, gelu)
+        self.edge_features = None
+        if edge_features is not None:
+            edge_width = width if edges_beside_positions else dim
+            self.edge_features = _encoder_of(edge_features, spec.edges, edge_width, gelu)
+
+    def needs(self, K: int | None) -> list[Structure]:
+        """What each graph must carry: the positional encodings among the parts, and what a model adds."""
+        return structures_in(self)
+
+    def encode_nodes(self, batch: Data) -> Tensor:
+        """Features and position of each node. Shape: -> [nodes, dim]"""
+        return self.with_positions(self.features(batch.x), batch)
+
+    def with_positions(self, h: Tensor, batch: Data) -> Tensor:
+        """Shape: [nodes, dim - positional.width] -> [nodes, dim]"""
+        return torch.cat([h, self.positional(batch).to(h.dtype)], 1) if self.positional.width else h
+
+    def pool(self, h: Tensor, batch: Data) -> Tensor:
+        """Shape: [nodes, dim] -> [graphs, dim], or [nodes, dim] for readout 'node'"""
+        if self.readout == "node":
+            return h
+        ptr = batch.ptr if "ptr" in batch else torch.tensor([0, len(h)], device=h.device)
+        members = Incidence(ptr, torch.arange(len(h), device=h.device), len(h))
+        total = members.sum(h)
+        return total / ptr.diff().clamp(min=1).to(h.dtype)[:, None] if self.readout == "mean" else total
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, readout={self.readout!r}, parameters={count_parameters(self):,}"
+
+
+def head(dim: int, outputs: int, layers: int, gelu: str | None = None) -> nn.Module:
+    """Dense(gelu(Dense(·))), or Dense(·) with one layer. Shape: [items, dim] -> [items, outputs]"""
+    return gelu_mlp(dim, dim, outputs, gelu) if layers == 2 else Dense(dim, outputs)
+
+
+def needs_of(model: nn.Module, K: int | None) -> list[Structure]:
+    """What a model needs of each graph: as its method `needs` says or, without one, the structures among its parts."""
+    own = getattr(model, "needs", None)
+    return structures_in(model) if own is None else list(own(K))
+
+
+def structures_in(model: nn.Module) -> list[Structure]:
+    """The parts of a model that have something to compute for each graph, each kind of entry once."""
+    found = [module for module in model.modules() if isinstance(module, Structure) and module.key]
+    return list({(one.key, one.label): one for one in found}.values())
+
+
+def with_gelu(component: Callable[..., nn.Module], gelu: str | None) -> Callable[..., Any]:
+    """The component with the model's gelu, if it has such a parameter and no value of its own."""
+    own = inspect.signature(component).parameters.get("gelu")
+    if gelu is None or own is None or own.default is not None:
+        return component
+    return partial(component, gelu=gelu)
+
+
+def _encoder_of(features: Component, columns: Columns | None, width: int, gelu: str | None) -> nn.Module:
+    return with_gelu(FEATURES.resolve(features), gelu)(columns, width)
