@@ -33,7 +33,7 @@ def prepare_dataset(arguments: argparse.Namespace) -> None:
 
     task = dataset(arguments)
     positional = arguments.configuration.component(POSITIONAL, arguments.positional)()
-    graphs = prepare(task.graphs, [Hops(arguments.K), *([positional] if positional.key else [])])
+    graphs = prepare(task.graphs, [Hops(arguments.K), positional])
     print(f"{arguments.name}: {len(graphs):,} graphs are ready, {_size(task)}")
 
 

@@ -43,7 +43,7 @@ def prepare(
     folder = folder or hop_cache()
     name = fingerprint(graphs)
     prepared = [copy.copy(graph) for graph in graphs]
-    for structure in needs:
+    for structure in (one for one in needs if one.key):
         arrays = _arrays(graphs, structure, folder, name, progress)
         prepared = [structure.attach(graph, found) for graph, found in zip(prepared, arrays, strict=True)]
     return prepared
