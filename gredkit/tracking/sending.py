@@ -110,8 +110,9 @@ def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> Non
 
 def _jobs(folder: TrialFolder) -> str:
     """How many trials ran side by side, at most, in all attempts; empty if one of them did not say so."""
-    told = [event.get("jobs") for event in folder.events()[0] if event["event"] == "started"]
-    return str(max(told)) if told and None not in told else ""
+    told: list[int | None] = [event.get("jobs") for event in folder.events()[0] if event["event"] == "started"]
+    known = [jobs for jobs in told if jobs is not None]
+    return str(max(known)) if known and len(known) == len(told) else ""
 
 
 def _kernels(folder: TrialFolder) -> str:

@@ -4,7 +4,6 @@ import gin
 import pytest
 from helpers.commands import ROOT, fails_with_a_sentence, run
 
-from gredkit.config import bindings as config
 from gredkit.config import gin_files, source
 from gredkit.config.shipped import copy, purpose, shipped
 from gredkit.config.source import Source
@@ -36,15 +35,14 @@ def test_a_file_says_what_it_is_for(file):
 
 def test_a_file_of_this_folder_wins_and_so_does_one_that_is_included(tmp_path):
     assert gin_files.find(STUDY) == str(ROOT / STUDY)
-    Source((STUDY,)).load("digits", "smoke")
-    assert config.read("fit").epochs == 1
+    assert Source((STUDY,)).load("digits", "smoke").recipe.epochs == 1
     (tmp_path / "gin" / "suites").mkdir(parents=True)
     (tmp_path / "gin" / "budgets").mkdir()
     (tmp_path / "gin/suites/embedded.gin").write_text("DATASETS = ('digits',)\n")
     (tmp_path / "gin/budgets/smoke.gin").write_text("EPOCHS = 7\n")
-    Source((STUDY,)).load("digits", "smoke")
-    assert config.read("study").datasets == ("digits",)
-    assert config.read("fit").epochs == 7
+    configuration = Source((STUDY,)).load("digits", "smoke")
+    assert configuration.study.datasets == ("digits",)
+    assert configuration.recipe.epochs == 7
 
 
 def test_a_copy_is_the_file_itself_and_is_used_from_then_on(tmp_path):
@@ -91,8 +89,7 @@ def test_a_dataset_of_ours_without_its_block_is_a_mistake(dataset, monkeypatch, 
 
 @pytest.mark.parametrize("dataset", sorted(source.WITHOUT_BLOCK))
 def test_data_that_the_user_names_needs_no_block(dataset):
-    Source().load(dataset)
-    assert config.read("trial").dataset == dataset
+    assert Source().load(dataset).trial.dataset == dataset
 
 
 def test_a_dataset_that_the_user_registers_needs_no_block(tmp_path):
@@ -101,7 +98,6 @@ def test_a_dataset_that_the_user_registers_needs_no_block(tmp_path):
         "@DATASETS.register('my_rings')\ndef my_rings():\n    return ring_transfer(graphs=10)\n"
     )
     try:
-        Source(modules=("my_shipped_data",)).load("my_rings")
-        assert config.read("trial").dataset == "my_rings"
+        assert Source(modules=("my_shipped_data",)).load("my_rings").trial.dataset == "my_rings"
     finally:
         DATASETS._entries.pop("my_rings", None)
