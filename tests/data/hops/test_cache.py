@@ -141,6 +141,7 @@ import logging, sys, torch
 from pathlib import Path
 from torch_geometric.data import Data
 from gredkit.data.hops.cache import prepare
+from gredkit.data.hops.structure import Hops
 logging.basicConfig(format="%(message)s")
 step = torch.arange(int(sys.argv[2]) - 1)
 graphs = [Data(edge_index=torch.stack([step, step + 1]), num_nodes=len(step) + 1, y=torch.tensor([i]))
