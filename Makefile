@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: ablation test chaos sanitize setup scatter lint types bench clean
 
 ablation: setup  ## train the encoders of the RNN-flavour ablation and print the table
-	$(BIN)/python -m gredkit.run --gin ablations/rnn_flavors.gin --jobs 2
+	$(BIN)/python -m gredkit.run --gin ablations/rnn_flavors.gin
 
 test: setup lint types  ## lint, types and tests
 	$(BIN)/python -m pytest -n auto --dist worksteal

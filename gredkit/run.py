@@ -22,7 +22,12 @@ def main() -> None:
     add_options(parser, gin_required=True)
     add = parser.add_argument
     add("--dry-run", action="store_true", help="show the trials, their parameters and an estimate of time")
-    add("--jobs", type=int, default=1, metavar="N", help="trials that run side by side, the threads divided")
+    add(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="trials side by side; one for each core or GPU by default, if memory allows",
+    )
     add("--retry", action="store_true", help="train failed and diverged trials again")
     add("--tracking-uri", metavar="URI", help="of MLflow; $MLFLOW_TRACKING_URI or mlflow.db here by default")
     add("--work", type=Path, default=paths.WORK, metavar="FOLDER", help="for what is not finished")
@@ -30,7 +35,8 @@ def main() -> None:
     add("--no-report", action="store_true", help="train and track only; python -m gredkit.report writes it later")
     add("--launcher", default="local", metavar="NAME", help="see python -m gredkit.components launchers")
     arguments = parser.parse_args()
-    whole("--jobs", arguments.jobs, 1, 10_000)
+    if arguments.jobs is not None:
+        whole("--jobs", arguments.jobs, 1, 10_000)
     outlive_the_terminal()
     prepare_process(arguments)
     for option, folder in (("--work", arguments.work), ("--reports", arguments.reports)):

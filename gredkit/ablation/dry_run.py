@@ -4,18 +4,24 @@ import torch
 from rich.console import Console
 
 from gredkit.ablation.estimate import seconds
+from gredkit.ablation.jobs import jobs_for
 from gredkit.ablation.plan import Plan, make_plan, repeats
 from gredkit.ablation.progress import duration
 from gredkit.config.source import Source
 from gredkit.system.printing import print_table, say
+from gredkit.system.resources import resources
 from gredkit.trials.trial import Trial
 
 TITLES = ("variant", "dataset", "K", "epochs", "parameters", "seeds", "time for each")
 
 
-def dry_run(source: Source, jobs: int, console: Console) -> None:
+def dry_run(source: Source, jobs: int | None, console: Console) -> None:
     """Show what `run` would do. Nothing is tracked; each variant is timed on a few batches and thrown away."""
     plan = make_plan(source)
+    if jobs is None:
+        chosen = jobs_for(plan.trials, resources())
+        say(console, str(chosen))
+        jobs = chosen.count
     torch.set_num_threads(max(torch.get_num_threads() // jobs, 1))  # as many as each trial will have
     times = _times(plan)
     say(console, plan.study)

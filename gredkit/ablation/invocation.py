@@ -36,7 +36,7 @@ class Options:
     """How a study is run, which changes nothing in its results."""
 
     command: str
-    jobs: int = 1
+    jobs: int | None = None  # trials side by side; None: as many as the launcher finds right
     tracking_uri: str | None = None
     work: Path = paths.WORK
     retry: bool = False
@@ -69,7 +69,7 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
         printing.say(console, said)
 
     plan = make_plan(source)
-    launcher = source.load().component(LAUNCHERS, options.launcher)(options.jobs)
+    launcher = _launcher(plan, options, say)
     check_folders(plan.trials, options.work, options.reports)
     with _alone(options.work, plan.study):
         tracker = Tracker(plan.study, options.tracking_uri)
@@ -86,6 +86,17 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
             raise
 
 
+def _launcher(plan: Plan, options: Options, say: Callable[[str], None]) -> Launcher:
+    """What starts the trials, as many side by side as the user wants or, if it is not said, as it finds right."""
+    kind: type[Launcher] = LAUNCHERS[options.launcher]  # type: ignore[assignment]
+    jobs = options.jobs
+    if jobs is None:
+        chosen = kind.usual_jobs(plan.trials)
+        say(str(chosen))
+        jobs = chosen.count
+    return plan.source.load().component(LAUNCHERS, options.launcher)(jobs)
+
+
 def _train_all(
     plan: Plan, launcher: Launcher, tracker: Tracker, options: Options, console: Console, say: Callable[[str], None]
 ) -> Ended:
@@ -100,7 +111,7 @@ def _train_all(
         say(_announcement(plan, planned))
         if any(one.state == TrialState.WAITING for one in planned):
             launcher.prepare()
-        with Screen(console, planned, options.jobs) as screen:
+        with Screen(console, planned, launcher.jobs) as screen:
             runner.run(planned, screen)
         trials.extend(planned)
 

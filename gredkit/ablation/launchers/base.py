@@ -2,12 +2,15 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 
 from gredkit import ranges
+from gredkit.ablation.jobs import Jobs
 from gredkit.errors import UserError
 from gredkit.trials.state import TrialState
+from gredkit.trials.trial import Trial
 
 
 class Lost(Enum):
@@ -45,6 +48,11 @@ class Launcher(ABC):
     def __init__(self, jobs: int):
         ranges.whole("jobs", jobs, 1, 10_000)
         self.jobs = jobs
+
+    @classmethod
+    def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
+        """How many run side by side if the user does not say."""
+        return Jobs(1, "as this launcher has no other number of its own")
 
     def prepare(self) -> None:  # noqa: B027  most have nothing to prepare
         """What is done once, and said once, before the first trial starts."""

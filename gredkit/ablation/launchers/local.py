@@ -3,6 +3,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing import connection
 from multiprocessing.connection import Connection
@@ -11,13 +12,16 @@ from pathlib import Path
 import psutil
 import torch
 
+from gredkit.ablation.jobs import Jobs, jobs_for
 from gredkit.ablation.launchers.base import Job, Launcher, Lost
 from gredkit.ablation.launchers.forking import server
 from gredkit.ablation.worker import attempt
 from gredkit.nn.kernels.build import library
 from gredkit.registry import LAUNCHERS
+from gredkit.system.resources import resources
 from gredkit.trials.folder import TrialFolder
 from gredkit.trials.state import TrialState
+from gredkit.trials.trial import Trial
 
 UNKNOWN = (None, 255)  # what Python says of a process whose server was killed
 FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, *UNKNOWN)
@@ -36,6 +40,10 @@ class Local(Launcher):
         self.threads = max(torch.get_num_threads() // jobs, 1)
         server.start()
         self._running: dict[int, LocalJob] = {}  # by their place, of which there are as many as jobs
+
+    @classmethod
+    def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
+        return jobs_for(trials, resources())
 
     def prepare(self) -> None:
         if not torch.cuda.is_available():

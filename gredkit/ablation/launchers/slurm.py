@@ -1,15 +1,19 @@
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from gredkit import paths, ranges
+from gredkit.ablation.jobs import Jobs
 from gredkit.ablation.launchers.base import Job, Launcher, Lost, Refused
 from gredkit.errors import UserError, cause
 from gredkit.registry import LAUNCHERS
 from gredkit.trials.folder import TrialFolder
 from gredkit.trials.state import TrialState
+from gredkit.trials.trial import Trial
 
 STOP = "stop"  # the file that asks a job to stop
+QUEUED = 16  # jobs that the cluster is given at a time if the user does not say: it has other users
 
 
 @LAUNCHERS.register("slurm")
@@ -50,6 +54,11 @@ class Slurm(Launcher):
         if cluster == "slurm" and partition:
             wanted["slurm_partition"] = partition
         self._executor.update_parameters(name="gredkit", **wanted)
+
+    @classmethod
+    def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
+        count = max(min(len(trials), QUEUED), 1)
+        return Jobs(count, "as jobs of the cluster" if count == QUEUED else "all there are")
 
     def start(self, folder: Path) -> Job:
         (folder / STOP).unlink(missing_ok=True)
