@@ -6,18 +6,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gredkit import ranges
 from gredkit.errors import UserError
 from gredkit.nn.incidence import Incidence
 from gredkit.nn.kernels.usable import is_transformed
 
-# Measured by `python -m gredkit.bench segments`: a bag of rows, which never writes out the members, wins
-# all three on a CPU. torch-scatter stays one argument away for machines where it does not.
-FASTEST = {"sum": "native", "mean": "native", "max": "native"}
+REDUCTIONS = ("sum", "mean", "max")
+BACKENDS = ("native", "torch_scatter", "auto")
+
+# What 'auto' takes, by type of device and reduction: the faster one in `python -m gredkit.bench segments`. It is a
+# table and not a measurement at run time, so that a trial computes the same bits whenever it runs. Only CPUs were
+# measured; where nothing is listed, 'auto' is 'native'.
+FASTEST = {"cpu": {"sum": "native", "mean": "native", "max": "native"}}
 
 
 @cache
 def torch_scatter() -> Any | None:
-    """The optional package, or None where it is not installed."""
+    """The optional package, or None if it is not installed."""
     try:
         import torch_scatter
     except ImportError:
@@ -25,46 +30,73 @@ def torch_scatter() -> Any | None:
     return torch_scatter
 
 
-def backends() -> list[str]:
+def installed_backends() -> list[str]:
     """The backends that can be used here."""
-    return ["native", "scatter"] if torch_scatter() else ["native"]
+    return ["native", "torch_scatter"] if torch_scatter() else ["native"]
 
 
-def segment_reduce(x: Tensor, sets: Incidence, reduce: str, backend: str | None = None) -> Tensor:
+def check_backend(backend: str) -> None:
+    """Whether a backend is known and installed; asked by constructors, so that nothing fails during training."""
+    ranges.one_of("backend", backend, BACKENDS)
+    if backend == "torch_scatter" and not torch_scatter():
+        raise UserError(
+            "torch-scatter is not installed: run pip install --no-build-isolation torch-scatter, which compiles it "
+            "against the installed torch, or set SCATTER = 'native'"
+        )
+
+
+def segment_reduce(x: Tensor, sets: Incidence, reduce: str, backend: str = "native") -> Tensor:
     """The `sum`, `mean` or `max` of the rows of x in each set; zero for the empty set.
 
     Where several rows hold the maximum, the first of them receives the gradient.
     Shape: x [nodes, d], sets [sets x nodes] -> [sets, d]
     """
-    if reduce not in FASTEST:
-        raise UserError(f"sets are reduced by {', '.join(FASTEST)}, not by {reduce!r}")
-    backend = backend or FASTEST[reduce]
-    if backend != "native" and backend not in backends():  # native is always there: nothing to look up
-        raise UserError(f"segment backend {backend!r} is not to be had here; choose from {', '.join(backends())}")
+    ranges.one_of("reduce", reduce, REDUCTIONS)
+    backend = _chosen(backend, reduce, x)
     if reduce == "max":
         return _max_of_members(x, sets) if is_transformed() else _Max.apply(x, sets, backend)
-    if backend == "scatter":
-        total = torch_scatter().segment_csr(x[sets.columns], sets.start, reduce="sum")  # type: ignore[union-attr]
-    else:
-        total = sets.sum(x)
+    total = _scatter_sum(x[sets.columns], sets.start) if backend == "torch_scatter" else sets.sum(x)
     if reduce == "sum":
         return total
     size = sets.start.diff().clamp(min=1).to(x.dtype)
     return total / size[:, None]
 
 
-def segment_softmax(scores: Tensor, sets: Incidence) -> Tensor:
+def sum_entries(rows: Tensor, sets: Incidence, backend: str = "native") -> Tensor:
+    """The sum in each set of rows that stand one per member. Shape: rows [entries, d] -> [sets, d]"""
+    if _chosen(backend, "sum", rows) == "torch_scatter":
+        return _scatter_sum(rows, sets.start)
+    return sets.entries.sum(rows)
+
+
+def segment_softmax(scores: Tensor, sets: Incidence, backend: str = "native") -> Tensor:
     """The softmax of the members' scores in each set. Shape: scores [nodes, heads] -> [entries, heads]"""
-    top = segment_reduce(scores.detach(), sets, "max")
+    top = segment_reduce(scores.detach(), sets, "max", backend)
     weight = (scores[sets.columns] - top[sets.entry_row]).exp()
-    total = sets.entries.sum(weight)
+    total = sum_entries(weight, sets, backend)
     return weight / total[sets.entry_row]
+
+
+def _chosen(backend: str, reduce: str, x: Tensor) -> str:
+    """'native' or 'torch_scatter'."""
+    if backend == "native" or is_transformed() or torch.compiler.is_compiling():
+        return "native"  # torch-scatter has no rules for torch.func and torch.compile
+    check_backend(backend)
+    if backend == "auto":
+        backend = FASTEST.get(x.device.type, {}).get(reduce, "native")
+    return backend if torch_scatter() else "native"
+
+
+def _scatter_sum(rows: Tensor, start: Tensor) -> Tensor:
+    """Added up in float32 at least, as the native sum does. Shape: [entries, d] -> [sets, d]"""
+    full = torch.promote_types(rows.dtype, torch.float32)
+    return torch_scatter().segment_csr(rows.to(full), start, reduce="sum").to(rows.dtype)  # type: ignore[union-attr]
 
 
 class _Max(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, sets: Incidence, backend: str) -> Tensor:
-        value, holder = _max_scatter(x, sets) if backend == "scatter" else _max_native(x, sets)
+        value, holder = _max_scatter(x, sets) if backend == "torch_scatter" else _max_native(x, sets)
         empty = (sets.start.diff() == 0)[:, None]
         ctx.num_rows = x.shape[0]
         ctx.save_for_backward(holder.masked_fill(empty, ctx.num_rows))  # a row of its own, dropped below

@@ -14,7 +14,7 @@ from gredkit.bench.oracle import dense_batch
 from gredkit.bench.training import CONTESTANTS
 from gredkit.errors import UserError
 from gredkit.nn.encoders.lru import MODES
-from gredkit.nn.segments import backends
+from gredkit.nn.segments import installed_backends
 
 MODELS = [name for name in BENCHMARKS if name != "report"]  # which draws for long
 
@@ -62,7 +62,7 @@ def test_hops_and_segments(everything):
         assert row["speedup_vs_usual"] == pytest.approx(usual / ours)
     for batch in ("peptides", "cifar10"):
         for reduce in ("sum", "mean", "max"):
-            assert set(found["segments"][batch][reduce]) == set(backends())
+            assert set(found["segments"][batch][reduce]) == set(installed_backends())
 
 
 @pytest.mark.parametrize("setting", ["zinc", "peptides", "cifar10"])

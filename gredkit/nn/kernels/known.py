@@ -214,7 +214,8 @@ def layer(*aggregator: Part) -> Part:
     )
 
 
-LAYER = layer(Part("SumAggregator"))
+# On a CPU 'auto' is 'native' for sums; with torch_scatter the aggregator is called, and kernels take over behind it.
+LAYER = layer(Part("SumAggregator", settings={"backend": exactly("native", "auto")}))
 BEHIND_SUMS = layer()  # any aggregator, which has already been called
 EMBEDDING = Part(
     "Embedding",

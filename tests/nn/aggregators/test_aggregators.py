@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -8,25 +9,30 @@ from helpers.checks import (
     assert_compiles,
     assert_gradients,
     assert_half_precision,
+    assert_near,
     ignore_compiler_warnings,
+    run,
     stirred,
+    weight_for,
 )
 from helpers.graphs import from_networkx, index_of, long_graph, permuted, sequences_of, small_graphs, split
 from networkx import gnp_random_graph
 from torch import Tensor, nn
 
 from gredkit.data.hops.index import add_hops
+from gredkit.errors import UserError
 from gredkit.nn.aggregators.attention import AttentionAggregator
 from gredkit.nn.aggregators.pna import PNAAggregator
 from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.segments import installed_backends
 from gredkit.registry import AGGREGATORS
 
 DIM = 3
 
 
-def build(name: str, dim: int = DIM) -> nn.Module:
+def build(name: str, dim: int = DIM, **settings: Any) -> nn.Module:
     torch.manual_seed(0)
-    return stirred(AGGREGATORS[name](dim))
+    return stirred(AGGREGATORS[name](dim, **settings))
 
 
 def features(hops: HopIndex, dim: int = DIM) -> Tensor:
@@ -186,3 +192,39 @@ def test_compiled(name: str) -> None:
     batches = [small_graphs(), [long_graph(), *small_graphs(1)], [long_graph()]]
     cases = [(features(index_of(*members), 8).float(), members) for members in batches]
     assert_compiles(build(name, 8).float(), cases, "aot_eager")
+
+
+# The backend of the sums and maxima is a parameter of every aggregator.
+
+OTHERS = [backend for backend in (*installed_backends(), "auto") if backend != "native"]
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+@pytest.mark.parametrize("backend", OTHERS)
+def test_backends_give_equal_values_and_gradients(name: str, backend: str) -> None:
+    hops = index_of(*small_graphs())
+    native, other = build(name), build(name, backend=backend)
+    weight = weight_for(native, features(hops), hops)
+    assert_near(run(other, features(hops), hops, weight), run(native, features(hops), hops, weight), 1e-12)
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+@pytest.mark.parametrize("backend", OTHERS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_backends_in_half_precision(name: str, backend: str, dtype: torch.dtype) -> None:
+    hops = index_of(*small_graphs())
+    assert_half_precision(build(name, backend=backend), features(hops), hops, dtype)
+    assert_autocast(build(name, backend=backend), features(hops), hops)
+
+
+@ignore_compiler_warnings
+@pytest.mark.parametrize("backend", OTHERS)
+def test_backends_in_a_compiled_model(backend: str) -> None:
+    hops = index_of(*small_graphs())
+    assert_compiles(build("pna", backend=backend).float(), [(features(hops).float(), small_graphs())], "aot_eager")
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+def test_an_unknown_backend_is_a_mistake_when_the_aggregator_is_built(name: str) -> None:
+    with pytest.raises(UserError, match="backend is one of native, torch_scatter, auto, not 'cuda'"):
+        AGGREGATORS[name](DIM, backend="cuda")

@@ -12,11 +12,13 @@ from torch_geometric.data import Batch, Data
 
 from gredkit import GRED, GraphSpec, add_hops
 from gredkit.bench import graphs
+from gredkit.nn.aggregators.sum import SumAggregator
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.kernels import ops
 from gredkit.nn.kernels.call import CALLED
 from gredkit.nn.kernels.usable import without_kernels
+from gredkit.nn.segments import installed_backends
 from gredkit.registry import AGGREGATORS, ENCODERS
 
 SPEC = GraphSpec(nodes=(graphs.ATOMS,), outputs=2, edges=(graphs.BONDS,))
@@ -210,6 +212,21 @@ def test_layers_run_at_once_only_if_they_are_of_one_kind(monkeypatch):
         found[name] = list(calls)
     alone = [(False, 1)] * 3
     assert found == {**dict.fromkeys(changes, alone), "none": [(True, 3)]}
+
+
+@pytest.mark.parametrize("backend", [*installed_backends(), "auto"])
+def test_sums_are_fused_with_the_layers_unless_torch_scatter_is_chosen(monkeypatch, backend):
+    calls, together = [], ops.layers
+
+    def counted(x, index, sets, width, weights, *form):
+        calls.append((sets is not None, len(weights)))
+        return together(x, index, sets, width, weights, *form)
+
+    monkeypatch.setattr(ops, "layers", counted)
+    batch = batch_of(3)
+    found = built(aggregator=partial(SumAggregator, backend=backend))(batch)
+    assert calls == ([(False, 1)] * 3 if backend == "torch_scatter" else [(True, 3)])
+    torch.testing.assert_close(found, built()(batch), rtol=1e-4, atol=1e-4)
 
 
 def test_nothing_is_dropped_in_evaluation():
