@@ -1,6 +1,5 @@
 """A trial's id: a hash of what determines its result."""
 
-import ast
 import functools
 import importlib
 import inspect
@@ -17,6 +16,7 @@ import numpy as np
 import xxhash
 from torch import nn
 
+from gredkit.ablation.code import c_code, python_code
 from gredkit.data.hops.cache import fingerprint
 from gredkit.data.objectives import Loss
 from gredkit.data.task import Task
@@ -71,8 +71,8 @@ def _code_of(function: Callable[..., Any]) -> str:
 def code_hash(model: nn.Module, *others: str) -> str:
     """The code of the classes that a model is made of, of other modules, and of all that these use.
 
-    A new component changes no other trial's id; neither do comments and layout. `SOURCES` of a module of
-    gredkit are files in another language that belong to it; a user's may be anything.
+    A new component changes no other trial's id; neither does prose: comments, layout, docstrings, error messages.
+    `SOURCES` of a module of gredkit are C files that belong to it; a user's may be anything.
     """
     waiting = {kind.__module__ for module in model.modules() for kind in type(module).__mro__}
     waiting |= {importlib.import_module(name).__name__ for name in others}
@@ -89,7 +89,7 @@ def code_hash(model: nn.Module, *others: str) -> str:
             waiting.add(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or "")
     text = "".join(f"{name} {_syntax(name)}" for name in sorted(seen))
     ours = [sys.modules[name] for name in sorted(seen) if name.startswith("gredkit.")]
-    text += "".join(path.read_text() for module in ours for path in getattr(module, "SOURCES", ()))
+    text += "".join(c_code(path.read_text()) for module in ours for path in getattr(module, "SOURCES", ()))
     return xxhash.xxh3_64_hexdigest(text.encode())
 
 
@@ -104,6 +104,6 @@ def _is_ours(module: ModuleType) -> bool:
 @functools.cache
 def _syntax(name: str) -> str:
     try:
-        return ast.dump(ast.parse(inspect.getsource(sys.modules[name])))
+        return python_code(inspect.getsource(sys.modules[name]))
     except (OSError, SyntaxError, TypeError):  # defined in a notebook
         return ""

@@ -29,7 +29,7 @@ COMMON = 20  # a type with fewer atoms than this has no number of its own
 POOLED = 0  # the number of all rare types
 BONDS = 4  # single, double and triple are 1..3, as in ZINC
 LEFT_OUT = ("unreadable", "repeated")
-Structure = tuple[list[str], np.ndarray, np.ndarray]
+MoleculeParts = tuple[list[str], np.ndarray, np.ndarray]
 
 
 @DATASETS.register("molecules")
@@ -94,7 +94,7 @@ def typed_graph(molecule: Mol, types: Sequence[str]) -> Data:
     return _graph(_structure(molecule), types)
 
 
-def _graph(structure: Structure, types: Sequence[str]) -> Data:
+def _graph(structure: MoleculeParts, types: Sequence[str]) -> Data:
     kinds, ends, bonds = structure
     number = {kind: i for i, kind in enumerate(types, POOLED + 1)}
     return Data(
@@ -137,7 +137,7 @@ def standardised(columns: np.ndarray) -> np.ndarray:
     return (columns - columns.mean(0)) / np.where(deviation > 0, deviation, 1)
 
 
-def _structure(molecule: Mol) -> Structure:
+def _structure(molecule: Mol) -> MoleculeParts:
     """Shape: -> atom types [atoms], ends of the bonds [2, bonds], bond types [bonds]"""
     from rdkit import Chem
 
