@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ablation test chaos sanitize setup scatter lint types bench clean
+.PHONY: ablation test chaos sanitize setup scatter lint types bench wheel clean
 
 ablation: setup  ## train the encoders of the RNN-flavour ablation and print the table
 	$(BIN)/python -m gredkit.run --gin ablations/rnn_flavors.gin
@@ -36,6 +36,11 @@ types: setup
 
 bench: setup  ## race gredkit against the usual ways
 	$(BIN)/python -m gredkit.bench
+
+wheel: setup  ## build the sdist and the wheel in dist/, and check what PyPI would show
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
 
 clean:
 	rm -rf .venv

@@ -3,6 +3,7 @@
 import ast
 import email
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -17,6 +18,8 @@ import pytest
 from helpers.commands import ROOT, run
 from packaging.requirements import Requirement
 
+import gredkit
+from gredkit import registry
 from gredkit.config.shipped import shipped
 
 SMOKE = (
@@ -137,3 +140,27 @@ def test_help_imports_nothing_that_takes_long(command):
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in result.stderr.splitlines()}
     assert "argparse" in imported
     assert not imported & SLOW
+
+
+def test_the_guide_for_contributors_names_every_registry():
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    variables = {id(value): name for name, value in vars(registry).items()}
+    for one in registry.REGISTRIES.values():
+        line = next(line for line in guide.splitlines() if f"`{one.home.replace('.', '/')}/`" in line)
+        assert f"`@{variables[id(one)]}.register(" in line
+    for folder in re.findall(r"^\| an? .*?\| `([\w/]+/)`", guide, re.MULTILINE):
+        assert (ROOT / folder).is_dir()
+
+
+def test_every_make_target_that_is_named_exists():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = [ROOT / "CONTRIBUTING.md", ROOT / ".ci" / "run", *ROOT.glob(".github/workflows/*.yml")]
+    for file in named:
+        lines = re.findall(r"(?:^|`|run: )make ([a-z ]+)", file.read_text(), re.MULTILINE)
+        assert {target for line in lines for target in line.split()} <= targets, file
+
+
+def test_one_version_everywhere():
+    newest = re.findall(r"^## \[(\d.*?)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+    assert newest == gredkit.__version__
+    assert f"\nversion: {gredkit.__version__}\n" in (ROOT / "CITATION.cff").read_text()
