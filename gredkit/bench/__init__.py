@@ -1,1 +1,1 @@
-"""Benchmarks: what the hop index, the set reductions and a training step cost, against the dense way."""
+"""Benchmarks of gredkit's speed and memory, compared with dense and published implementations."""

@@ -1,4 +1,4 @@
-"""python -m gredkit.bench [NAME …] [--json FILE] [--picture FILE]: what gredkit's speed is, here and now."""
+"""python -m gredkit.bench [NAME …] [--json FILE] [--picture FILE]: measure gredkit's speed on this machine."""
 
 import argparse
 import json
@@ -14,14 +14,14 @@ from gredkit.errors import UserError, command
 from gredkit.names import nearest
 
 BENCHMARKS = {  # each is a module of this folder, with `run(quick)` and `table(result)`
-    "hops": "the hop index of a graph, against all-pairs distances",
+    "hops": "the hop index of a graph, compared with all-pairs distances",
     "segments": "sums, means and maxima over hop sets",
-    "collate": "what share of a step is spent making its batch",
-    "memory": "the peak of preparing Peptides-func",
-    "encoders": "RNN, LSTM, GRU and attention, against PyTorch's kernels",
-    "training": "a step, against the dense oracle and GPS: less than 10 minutes on 2 cores",
-    "growth": "time and memory of a step by hops and by nodes",
-    "startup": "imports, and from the start of a trial to its first step",
+    "collate": "the share of a training step that is spent on making its batch",
+    "memory": "peak memory while preparing Peptides-func",
+    "encoders": "RNN, LSTM, GRU and attention, compared with PyTorch's modules",
+    "training": "a training step, compared with the dense oracle and GPS: less than 10 minutes on 2 cores",
+    "growth": "how time and memory of a step grow with hops and nodes",
+    "startup": "time of imports, and from the start of a trial to its first step",
     "report": "the report of a study of many trials",
 }
 PROFILED = ("zinc", "peptides", "cifar10")  # of gredkit.bench.settings
@@ -31,16 +31,16 @@ def main() -> None:
     listed = "; ".join(f"{name}: {about}" for name, about in BENCHMARKS.items())
     parser = Parser(
         prog="python -m gredkit.bench",
-        description="Measure gredkit's speed: all of it in about a quarter of an hour on 2 cores, or what is named.",
+        description="Measure gredkit's speed. All benchmarks take about a quarter of an hour on 2 cores.",
         epilog=f"{listed}. With --profile the names are {', '.join(PROFILED)}.",
     )
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; all by default")
-    add("--profile", action="store_true", help="show where a step's time goes instead, by part of the model")
-    add("--json", type=Path, metavar="FILE", help="write the numbers to this file, too")
+    add("--profile", action="store_true", help="show instead how much time each part of the model takes")
+    add("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
     add("--picture", type=Path, metavar="FILE.png", help="draw training and growth, as PNG and PDF")
-    add("--data", metavar="FOLDER", help="where datasets lie; synthetic graphs of their sizes where they do not")
-    add("--quick", action="store_true", help="try everything once, small: its numbers mean nothing")
+    add("--data", metavar="FOLDER", help="folder of the datasets; without files, synthetic graphs of the same sizes")
+    add("--quick", action="store_true", help="run everything once at a small size; the numbers mean nothing")
     arguments = parser.parse_args()
     prepare_process(arguments)
     known: Iterable[str] = PROFILED if arguments.profile else BENCHMARKS
@@ -53,7 +53,7 @@ def main() -> None:
     if arguments.picture:
         _check_picture(arguments.picture, names)
 
-    from gredkit.bench import profile  # what needs PyTorch is imported when all options are read
+    from gredkit.bench import profile  # PyTorch is imported only after the options have been read
     from gredkit.bench.measure import environment
 
     out = console()
@@ -86,7 +86,7 @@ def _kind(arguments: argparse.Namespace) -> str:
 
 def _check_picture(file: Path, names: Iterable[str]) -> None:
     if file.suffix != ".png":
-        raise UserError(f"--picture names a PNG file, not {file.name!r}; a PDF comes with it")
+        raise UserError(f"--picture needs the name of a PNG file, not {file.name!r}; a PDF is written beside it")
     if not {"training", "growth"} & set(names):
         raise UserError("--picture draws the benchmarks training and growth: name one of them")
 

@@ -1,4 +1,4 @@
-"""Loading: what share of a training step is spent making its batch, from prepared graphs, in the same process."""
+"""Loading: the share of a training step that is spent on making its batch from prepared graphs, in one process."""
 
 from pathlib import Path
 from statistics import median, quantiles
@@ -20,7 +20,7 @@ STEPS, WARMUP = {"zinc": 60, "peptides": 12, "cifar10": 30}, 3
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Every setting, one epoch over memory-mapped graphs."""
+    """Measure every setting over one epoch of memory-mapped graphs."""
     return {name: _setting(chosen(name, quick), WARMUP + (2 if quick else STEPS[name])) for name in SETTINGS}
 
 
@@ -50,8 +50,8 @@ def _setting(setting: Setting, count: int) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One row a setting."""
-    shown = Table(title="loading, a batch: median", title_justify="left", title_style="bold")
+    """One row per setting."""
+    shown = Table(title="loading a batch: median", title_justify="left", title_style="bold")
     for column in ("setting", "batch", "loading, ms", "training step, ms", "share of loading (quartiles)"):
         shown.add_column(column, justify="right")
     for name, row in result.items():

@@ -1,4 +1,4 @@
-"""The sequence encoders, forward and backward, against the bare PyTorch kernels on the same sequences."""
+"""The sequence encoders, forward and backward, compared with plain PyTorch modules on the same sequences."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,18 +20,18 @@ BATCHES = ("zinc", "peptides")
 KERNELS: dict[str, Callable[[int, int], nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 REPEATS = 5
 
-Kernel = Callable[[int, list[Tensor]], Callable[[], object]]  # its forward and backward pass over sequences
+Kernel = Callable[[int, list[Tensor]], Callable[[], object]]  # makes a forward and backward pass over sequences
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Every encoder on every batch: it and the kernel in turns, then the modes of the LRU."""
+    """Every encoder on every batch, in turns with the PyTorch module; then the modes of the LRU."""
     return {name: _batch(chosen(name, quick), 1 if quick else REPEATS) for name in BATCHES}
 
 
 def _batch(setting: Setting, repeats: int) -> dict[str, Any]:
     torch.manual_seed(0)
     batch = Batch.from_data_list([add_hops(graph, setting.K) for graph in setting.graphs(setting.batch)])
-    hops = HopIndex.of(batch).with_empty_hops  # what a layer's encoder reads
+    hops = HopIndex.of(batch).with_empty_hops  # as in a layer
     z = torch.randn(hops.num_sets + 1, setting.dim, requires_grad=True)
     sequences = [z.detach()[sets].flip(0) for sets in hops.seq_set.split(hops.seq_length.tolist())]
     kernels: dict[str, Kernel] = {name: partial(_recurrent, name) for name in KERNELS}
@@ -59,7 +59,7 @@ def _race(encoder: nn.Module, z: Tensor, hops: HopIndex, kernel: Callable[[], ob
 
 
 def _reading(encoder: nn.Module, z: Tensor, hops: HopIndex) -> Callable[[], object]:
-    """An encoder's forward and backward pass; what is made once a batch, for all layers, is made before."""
+    """An encoder's forward and backward pass; what is computed once per batch for all layers is not timed."""
     encoder(z, hops)
     return partial(_backward, partial(encoder, z, hops))
 
@@ -70,7 +70,7 @@ def _backward(forward: Callable[[], Tensor]) -> None:
 
 
 def _recurrent(name: str, dim: int, sequences: list[Tensor]) -> Callable[[], object]:
-    """The kernel over packed sequences, read at its last state."""
+    """The PyTorch module over packed sequences, read at its last state."""
     kernel = KERNELS[name](dim, dim)
     lengths = torch.tensor([len(one) for one in sequences])
     packed = pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=False)
@@ -85,7 +85,7 @@ def _recurrent(name: str, dim: int, sequences: list[Tensor]) -> Callable[[], obj
 
 
 def _attention(dim: int, sequences: list[Tensor]) -> Callable[[], object]:
-    """PyTorch's multi-head attention over padded sequences, asked by the target alone."""
+    """PyTorch's multi-head attention over padded sequences; only the target is a query."""
     kernel = nn.MultiheadAttention(dim, 8, batch_first=True)
     padded = pad_sequence(sequences, batch_first=True).requires_grad_()
     target = torch.stack([one[-1] for one in sequences])[:, None].requires_grad_()
@@ -95,10 +95,10 @@ def _attention(dim: int, sequences: list[Tensor]) -> Callable[[], object]:
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One row a batch and encoder."""
-    title = "an encoder of one layer, forward and backward, ms: median (quartiles)"
+    """One row per batch and encoder."""
+    title = "the encoder of one layer, forward and backward, ms: median (quartiles)"
     shown = Table(title=title, title_justify="left", title_style="bold")
-    for column in ("batch", "rows", "encoder", "gredkit", "bare PyTorch kernel", "gredkit takes"):
+    for column in ("batch", "rows", "encoder", "gredkit", "plain PyTorch module", "gredkit takes"):
         shown.add_column(column, justify="right")
     for name, found in result.items():
         about = (f"{name} ({found['graphs']})", f"{found['size']['rows']:,}")

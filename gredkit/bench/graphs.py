@@ -1,4 +1,4 @@
-"""Synthetic graphs of the benchmarks' sizes and shapes, the same ones for the same seed."""
+"""Synthetic graphs with the sizes and shapes of the benchmarks' graphs; the seed determines them."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -8,9 +8,9 @@ import torch
 from scipy.spatial import cKDTree
 from torch_geometric.data import Data
 
-ATOMS, BONDS = 28, 4  # vocabularies of ZINC
-OGB_ATOM = (119, 5, 12, 12, 10, 6, 6, 2, 2)  # vocabularies of the nine columns of Peptides
-COLOURS = 5  # CIFAR10: red, green, blue, and where the superpixel lies
+ATOMS, BONDS = 28, 4  # vocabulary sizes of ZINC
+OGB_ATOM = (119, 5, 12, 12, 10, 6, 6, 2, 2)  # vocabulary sizes of the nine columns of Peptides
+COLOURS = 5  # CIFAR10: red, green, blue, and the position of the superpixel
 NEIGHBOURS = 8
 
 # Side chains of amino acids: the parent of each atom (-1 is the backbone), then the bonds that close rings.
@@ -30,33 +30,33 @@ SIDE_CHAINS: tuple[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], ...] = (
 
 
 def zinc(count: int, seed: int = 0) -> list[Data]:
-    """Drug-like molecules of 23 atoms on average, with an atom type, bond types and a real target."""
+    """Drug-like molecules with 23 atoms on average, atom types, bond types and a real-valued target."""
     rng = np.random.default_rng(seed)
     sizes = rng.normal(23.2, 4.4, count).round().clip(9, 37).astype(int)
     return [molecule(size, rng) for size in sizes]
 
 
 def molecules(nodes: int, count: int, seed: int = 0) -> list[Data]:
-    """Molecules with exactly so many atoms each, and the features of ZINC."""
+    """Molecules with exactly `nodes` atoms each and the features of ZINC."""
     rng = np.random.default_rng(seed)
     return [molecule(nodes, rng) for _ in range(count)]
 
 
 def peptides(count: int, seed: int = 0) -> list[Data]:
-    """Peptides of 151 atoms on average, few of them very long, with nine columns and ten yes-or-no targets."""
+    """Peptides with 151 atoms on average (a few are very long), nine columns and ten yes-or-no targets."""
     rng = np.random.default_rng(seed)
     lengths = rng.gamma(2.8, 18.6 / 2.8, count).round().clip(5, 50).astype(int)
     return [peptide(length, rng) for length in lengths]
 
 
 def cifar10(count: int, seed: int = 0) -> list[Data]:
-    """Images of 117 superpixels on average, with five dense columns and one of ten classes."""
+    """Images with 117 superpixels on average, five dense columns and one of ten classes."""
     rng = np.random.default_rng(seed)
     return [superpixels(size, rng) for size in rng.integers(107, 129, count)]
 
 
 def molecule(nodes: int, rng: np.random.Generator) -> Data:
-    """Rings of five or six atoms and short chains, each bound to an atom that came shortly before."""
+    """Rings of five or six atoms and short chains, each bound to a recently placed atom."""
     degree = np.zeros(nodes, int)
     bonds: list[tuple[int, int]] = []
     placed = 1
@@ -83,7 +83,7 @@ def molecule(nodes: int, rng: np.random.Generator) -> Data:
 
 
 def peptide(residues: int, rng: np.random.Generator) -> Data:
-    """A backbone of three atoms a residue, an oxygen on the third, a side chain on the second."""
+    """A backbone with three atoms per residue, an oxygen on the third and a side chain on the second."""
     bonds: list[tuple[int, int]] = []
     nodes, carbon = 0, -1
     for _ in range(residues):
@@ -107,7 +107,7 @@ def peptide(residues: int, rng: np.random.Generator) -> Data:
 
 
 def superpixels(nodes: int, rng: np.random.Generator) -> Data:
-    """Points in the plane, an edge to each of the eight nearest: directed, as the benchmark has them."""
+    """Points in the plane with directed edges to the eight nearest points, as in the benchmark."""
     x = rng.random((nodes, COLOURS))
     places = x[:, 3:]
     _, nearest = cKDTree(places).query(places, NEIGHBOURS + 1)
@@ -120,6 +120,6 @@ def superpixels(nodes: int, rng: np.random.Generator) -> Data:
 
 
 def _both_ways(bonds: Iterable[tuple[int, int]]) -> torch.Tensor:
-    """[2, 2 * bonds]: every bond in both directions."""
+    """Every bond in both directions. Shape: -> [2, 2 * bonds]"""
     one_way = torch.tensor(list(bonds), dtype=torch.long).view(-1, 2).mT
     return torch.cat([one_way, one_way.flip(0)], 1)

@@ -1,4 +1,4 @@
-"""How time and memory of a training step grow with hops and with nodes: in step with members and rows, it should be."""
+"""How time and memory of a training step grow with hops and nodes: ideally linearly in members and rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,11 +24,11 @@ NODES, MOLECULES, MOLECULES_K = (50, 100, 200, 500, 1000, 2000, 5000), 4, 8
 LARGE_NODES, LARGE_EDGES, LARGE_K = 20_000, 100_000, 3
 LAYERS, REPEATS = 4, 5
 
-Case = Callable[[], tuple[Setting, Batch]]  # which model, on what
+Case = Callable[[], tuple[Setting, Batch]]  # the model's setting and the batch
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """The points of a curve in turns; their memory, and the large graph, each in a process of its own."""
+    """Time the points of each curve in turns; measure memory, and the large graph, in separate processes."""
     hops, nodes, shrink = (HOPS[:2], NODES[:2], 100) if quick else (HOPS, NODES, 1)
     repeats = 1 if quick else REPEATS
     large = (LARGE_NODES // shrink, LARGE_EDGES // shrink)
@@ -40,7 +40,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _curve(cases: Mapping[int, Case], repeats: int) -> dict[str, Any]:
-    """The points, and the exponents with which time and memory grow; 1 is linear."""
+    """The points of a curve, and the exponents with which time and memory grow (1 is linear)."""
     points = {str(value): apart(_alone, case) for value, case in cases.items()}
     timings = interleave({str(value): _step(*case()) for value, case in cases.items()}, repeats)
     for value, timing in timings.items():
@@ -54,9 +54,9 @@ def _curve(cases: Mapping[int, Case], repeats: int) -> dict[str, Any]:
 
 
 def exponent(work: Sequence[float], cost: Sequence[float]) -> float:
-    """The slope of cost over work where both have logarithmic scales, of the larger half of the points.
+    """The slope of log(cost) over log(work), fitted to the larger half of the points.
 
-    A small step costs what calling its operations costs.
+    The cost of small steps is dominated by the overhead of each operation.
     """
     half = len(work) // 2
     return float(np.polyfit(np.log(work[-half - 1 :]), np.log(cost[-half - 1 :]), 1)[0])
@@ -83,7 +83,7 @@ def _step(setting: Setting, batch: Batch) -> Callable[[], None]:
 
 
 def random_graph(nodes: int, edges: int) -> Data:
-    """Edges between nodes drawn at random, in both directions, with the features of ZINC."""
+    """A graph with random edges in both directions and the features of ZINC."""
     rng = np.random.default_rng(0)
     ends = torch.from_numpy(rng.integers(0, nodes, (2, edges)))
     return Data(
@@ -95,7 +95,7 @@ def random_graph(nodes: int, edges: int) -> Data:
 
 
 def _alone(case: Case) -> dict[str, Any]:
-    """The peak of two steps, the time of the second, and how much there is to be done in one."""
+    """The peak memory of two steps, the time of the second one, and the amount of work in a step."""
     setting, batch = case()
     step = _step(setting, batch)
     before = in_use()
@@ -107,14 +107,14 @@ def _alone(case: Case) -> dict[str, Any]:
         "peak_mb": (peak() - before) / 1e6,
         "process_peak_gb": peak() / 1e9,
         "members": batch.hop_set_member.numel(),
-        "rows": sum(HopIndex.of(batch).full_profile),  # empty hops are read, too
+        "rows": sum(HopIndex.of(batch).full_profile),  # empty hops are read too
     }
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One row a point."""
+    """One row per point."""
     shown = Table(title=_title(result), title_justify="left", title_style="bold")
-    for column in ("graphs", "members", "rows", "ms a step", "µs a member or row", "peak, MB", "whole process, GB"):
+    for column in ("graphs", "members", "rows", "ms per step", "µs per member or row", "peak, MB", "whole process, GB"):
         shown.add_column(column, justify="right")
     large = result["large_graph"]
     named = {f"peptides, K = {K}": point for K, point in result["hops"]["points"].items()} | {

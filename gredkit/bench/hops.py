@@ -1,4 +1,4 @@
-"""Building the hop index of a graph, against the usual way: all-pairs distances and one mask a hop."""
+"""Building the hop index of a graph, compared with the usual way: all-pairs distances and one mask per hop."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,11 +14,11 @@ from gredkit import add_hops
 from gredkit.bench.graphs import molecules
 from gredkit.bench.measure import interleave, milliseconds, show
 
-SIZES = {24: 200, 150: 20, 444: 4}  # nodes a graph: graphs a repeat
+SIZES = {24: 200, 150: 20, 444: 4}  # nodes per graph: graphs per repeat
 
 
 def usual_way(data: Data) -> Tensor:
-    """Floyd-Warshall on the dense adjacency matrix, then a mask a hop. Shape: [diameter + 1, N, N]"""
+    """Floyd-Warshall on the dense adjacency matrix, then one mask per hop. Shape: -> [diameter + 1, N, N]"""
     assert data.num_nodes is not None
     assert data.edge_index is not None
     adjacency = np.zeros((data.num_nodes, data.num_nodes))
@@ -30,7 +30,7 @@ def usual_way(data: Data) -> Tensor:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Both ways on one thread, up to the diameter, at each size."""
+    """Both ways on one thread, up to the diameter, for each size."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -60,8 +60,8 @@ def _all_masks(graphs: Sequence[Data]) -> None:
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One row a size."""
-    shown = Table(title="hop index, ms a graph: median (quartiles)", title_justify="left", title_style="bold")
+    """One row per size."""
+    shown = Table(title="hop index, ms per graph: median (quartiles)", title_justify="left", title_style="bold")
     for column in ("nodes", "gredkit.add_hops", "Floyd-Warshall and masks", "speed-up"):
         shown.add_column(column, justify="right")
     for nodes, row in result.items():

@@ -1,4 +1,4 @@
-"""Timing several ways of doing the same thing, side by side."""
+"""Time several implementations of the same thing against each other."""
 
 import gc
 import os
@@ -29,22 +29,22 @@ class Timing:
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        """Half of the repeats lie between the two."""
+        """The lower and the upper quartile: half of the repeats are between them."""
         if len(self.seconds) == 1:
             return self.seconds[0], self.seconds[0]
         low, _, high = quantiles(self.seconds, n=4, method="inclusive")
         return low, high
 
     def per(self, items: int) -> "Timing":
-        """The same for one item, where each repeat worked on so many of them."""
+        """The time per item, if each repeat processed `items` items."""
         return Timing(tuple(s / items for s in self.seconds))
 
 
 def interleave(contestants: Mapping[str, Callable[[], object]], repeats: int, warmup: int = 1) -> dict[str, Timing]:
-    """Time the contestants in turns, so that whatever else the machine does troubles all of them alike.
+    """Time the contestants in turns, so that other load on the machine affects all of them equally.
 
-    Every other round runs them in the opposite order. The warm-up rounds, which compile and allocate, do
-    not count.
+    Every second round runs them in the opposite order. The warm-up rounds, which compile and allocate, do not
+    count.
     """
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     collecting = gc.isenabled()
@@ -64,7 +64,7 @@ def interleave(contestants: Mapping[str, Callable[[], object]], repeats: int, wa
 
 
 def milliseconds(timing: Timing, unit: str = "ms") -> dict[str, Any]:
-    """What the JSON file says of a timing: median and quartiles in milliseconds, and how many repeats."""
+    """A timing for the JSON file: median and quartiles in milliseconds, and the number of repeats."""
     return {
         unit: 1e3 * timing.median,
         "quartiles": [1e3 * s for s in timing.quartiles],
@@ -79,12 +79,12 @@ def show(result: Mapping[str, Any], unit: str = "ms") -> str:
 
 
 def digits(number: float) -> str:
-    """Three significant digits, never in powers of ten."""
+    """Three significant digits, without an exponent."""
     return f"{number:.0f}" if number >= 100 else f"{number:#.3g}"
 
 
 def environment() -> dict[str, Any]:
-    """What the numbers depend on."""
+    """The machine and the packages on which the numbers depend."""
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),

@@ -1,4 +1,4 @@
-"""Memory: the peak of preparing Peptides-func at K = 40, and of a pass over its prepared batches."""
+"""Peak memory while preparing Peptides-func with K = 40, and during a pass over its prepared batches."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ K, BATCH, GRAPHS = 40, 32, 15535
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Each step in a process of its own, so that its peak is its own."""
+    """Each step in a separate process, so that the peaks are independent."""
     real = SETTINGS["peptides"].is_real and not quick
     count = 8 if quick else GRAPHS
     with TemporaryDirectory() as folder:
@@ -53,12 +53,12 @@ def _pass(real: bool, count: int, folder: Path) -> None:
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One row a step."""
+    """One row per step."""
     title = f"{result['graphs']}, K = {K}: {result['cache_gb']:.2f} GB on disk"
     shown = Table(title=title, title_justify="left", title_style="bold")
     for column in ("a process that …", "peak memory, GB", "seconds"):
         shown.add_column(column, justify="right")
-    said = {"graphs alone": "only has the graphs", "prepare": "prepares them", "load": "finds them prepared",
+    said = {"graphs alone": "only loads the graphs", "prepare": "prepares them", "load": "loads prepared graphs",
             "pass": "and makes all batches"}  # fmt: skip
     for name, row in result["steps"].items():
         shown.add_row(said[name], f"{row['peak_gb']:.2f}", f"{row['seconds']:.1f}")

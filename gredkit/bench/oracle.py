@@ -1,7 +1,7 @@
-"""GRED the dense way: padded graphs, one mask a hop, complex states. A witness for the fast path, and its rival.
+"""A dense GRED with padded graphs, one mask per hop and complex states, to check the fast path and race against it.
 
-Written as the published code computes, and apart from gredkit's hop index: distances come from a dense
-all-pairs search. What it shares with a model is the parameters, the feature encoder and the head.
+It computes like the published code and does not use gredkit's hop index: distances come from a dense all-pairs
+search. It shares only the parameters, the feature encoder and the head with a model.
 """
 
 from collections.abc import Sequence
@@ -24,15 +24,15 @@ from gredkit.nn.scan import linear_scan
 
 @dataclass(frozen=True)
 class DenseBatch:
-    """The hops of B graphs padded to N nodes each. Padding is in no hop."""
+    """The hops of B graphs, padded to N nodes each; padding is in no hop."""
 
-    masks: Tensor  # [B, K + 1, N, N] whether node u is k hops from node v
-    real: Tensor  # [B, N] which nodes are no padding
-    beyond: Tensor | None  # [B, K + 1, 1, 1] the hops past a graph's own diameter, which nobody reads
+    masks: Tensor  # [B, K + 1, N, N] whether node u is k hops away from node v
+    real: Tensor  # [B, N] which nodes are not padding
+    beyond: Tensor | None  # [B, K + 1, 1, 1] hops beyond a graph's own diameter, which are not read
 
 
 def distances(graph: Data) -> np.ndarray:
-    """The number of hops between any two nodes, infinite where there is no path. Shape: [N, N]"""
+    """The number of hops between any two nodes; infinite if there is no path. Shape: -> [N, N]"""
     nodes = graph.num_nodes or 0
     adjacency = np.zeros((nodes, nodes))
     if graph.edge_index is not None:
@@ -41,9 +41,9 @@ def distances(graph: Data) -> np.ndarray:
 
 
 def dense_batch(graphs: Data | Sequence[Data], K: int | None, size: int = 0) -> DenseBatch:
-    """Masks of hops 0..K of a batch, a list of graphs or a single one; `K=None` stops at each diameter.
+    """The masks of hops 0..K for a batch, a list of graphs or a single graph; `K=None` stops at each diameter.
 
-    Padded to the largest graph, or to `size` nodes if that is more.
+    Graphs are padded to the size of the largest one, or to `size` nodes if that is more.
     """
     if isinstance(graphs, Data):
         graphs = graphs.to_data_list() if isinstance(graphs, Batch) else [graphs]
@@ -65,7 +65,7 @@ def dense_batch(graphs: Data | Sequence[Data], K: int | None, size: int = 0) -> 
 class DenseGRED(nn.Module):
     """A GRED model with aggregator 'sum' and encoder 'lru', computed densely with that model's parameters.
 
-    The recurrence is run as it is written or, with `scan`, as the published code does: by a parallel scan.
+    The recurrence runs step by step or, with `scan`, as a parallel scan, like the published code.
     Shape: batch, its dense form -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 
@@ -73,7 +73,7 @@ class DenseGRED(nn.Module):
         super().__init__()
         for layer in model.layers:
             if not isinstance(layer.aggregator, SumAggregator) or not isinstance(layer.encoder, LRU):
-                raise UserError("the dense oracle knows the aggregator 'sum' and the encoder 'lru' only")
+                raise UserError("the dense oracle supports only the aggregator 'sum' and the encoder 'lru'")
         self.model, self.scan = model, scan
 
     def forward(self, batch: Data, dense: DenseBatch) -> Tensor:
@@ -118,7 +118,7 @@ def dense_layer(layer: GREDLayer, h: Tensor, masks: Tensor, dense: DenseBatch, s
 
 
 def hidden_states(lru: LRU, z: Tensor, scan: bool) -> Tensor:
-    """All states of the recurrence from hop K to hop 0. Shape: [B, K + 1, N, dim] -> [B, K + 1, N, state], complex"""
+    """All states of the recurrence from hop K to 0. Shape: [B, K + 1, N, dim] -> [B, K + 1, N, state], complex"""
     eigenvalues = torch.exp(torch.complex(-lru.nu_log.exp(), lru.theta_log.exp()))
     W_in = torch.complex(lru.in_re, lru.in_im) * lru.gamma_log.exp()[:, None]
     inputs = z.to(W_in.dtype) @ W_in.mT
@@ -131,5 +131,5 @@ def hidden_states(lru: LRU, z: Tensor, scan: bool) -> Tensor:
 
 
 def normalised(norm: nn.LayerNorm, x: Tensor) -> Tensor:
-    """Layer norm as its formula says."""
+    """Layer norm with the weights of `norm`."""
     return F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias, eps=1e-6)

@@ -1,4 +1,4 @@
-"""The numbers of a race as a picture: a bar a contestant, and the curves of growth."""
+"""Draw the results: one bar per contestant, and the curves of growth."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,18 +11,18 @@ from gredkit.bench.measure import digits
 from gredkit.reports.drawing.style import COLOURS, QUIET, SMALL, TWO_COLUMNS, looks, save, themed
 
 ROW = 2.2  # inches
-GROWTH = (("ms", "ms a step"), ("peak_mb", "peak memory, MB"))
-AXES = {"hops": "peptides, K from {first} to {last}", "nodes": "{first} to {last} nodes a graph"}
+GROWTH = (("ms", "ms per step"), ("peak_mb", "peak memory, MB"))
+AXES = {"hops": "peptides, K from {first} to {last}", "nodes": "{first} to {last} nodes per graph"}
 
 
 def draw(result: Mapping[str, Any], file: Path) -> None:
-    """Write the picture as PNG, and beside it as PDF."""
+    """Write the picture as PNG and as PDF."""
     save(picture(result), file.absolute().parent, file.stem)
 
 
 @themed
 def picture(result: Mapping[str, Any]) -> Figure:
-    """Training above, one panel a setting; growth below, time and memory over members and rows."""
+    """Training at the top, one panel per setting; below it growth: time and memory over members and rows."""
     rows = [part for part in ("training", "growth") if part in result]
     figure = Figure(figsize=(TWO_COLUMNS, ROW * len(rows)), layout="constrained")
     parts = dict(zip(rows, figure.subfigures(len(rows), 1, squeeze=False)[:, 0], strict=True))
@@ -30,7 +30,7 @@ def picture(result: Mapping[str, Any]) -> Figure:
         panels = parts["training"].subplots(1, len(result["training"]), squeeze=False)[0]
         for axes, (name, row) in zip(panels, result["training"].items(), strict=True):
             _bars(axes, name, row)
-        panels[0].set_ylabel("ms a graph")
+        panels[0].set_ylabel("ms per graph")
     if "growth" in parts:
         panels = parts["growth"].subplots(1, len(GROWTH), squeeze=False)[0]
         for axes, (key, label) in zip(panels, GROWTH, strict=True):
@@ -40,7 +40,7 @@ def picture(result: Mapping[str, Any]) -> Figure:
 
 
 def _bars(axes: Axes, name: str, row: Mapping[str, Any]) -> None:
-    """Time of each contestant on a logarithmic scale, with its quartiles."""
+    """The time of each contestant on a logarithmic scale, with quartiles."""
     contestants = row["contestants"]
     times = [one["ms_per_graph"] for one in contestants.values()]
     spread = [
@@ -60,7 +60,7 @@ def _bars(axes: Axes, name: str, row: Mapping[str, Any]) -> None:
 
 
 def _curves(axes: Axes, growth: Mapping[str, Any], key: str, label: str) -> None:
-    """Cost over work, both logarithmic, with a line of slope one through the last point of each."""
+    """Cost over work on logarithmic scales, with a line of slope 1 through the last point of each curve."""
     for kind, look in looks(AXES).items():
         values, points = list(growth[kind]["points"]), list(growth[kind]["points"].values())
         work = [point["members"] + point["rows"] for point in points]

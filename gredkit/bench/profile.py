@@ -1,6 +1,7 @@
-"""Where the time of a training step goes, by part of the model.
+"""How much time each part of the model takes in a training step.
 
-The layers are run part by part; in training kernels may do several parts or all layers at once, which takes less.
+Here the layers run part by part; in real training, kernels may compute several parts or all layers at once, which
+is faster.
 """
 
 import os
@@ -23,18 +24,18 @@ from gredkit.bench.settings import chosen
 from gredkit.bench.training import training
 
 MARK, BACKWARD, OPTIMISER = "part: ", "autograd::engine::evaluate_function", "Optimizer.step"
-STEP, LOADING = "loss, and what no part has", "loading"
-MODEL, LAYER = "index, readout, and what no part has", "layer: what no part has"
+STEP, LOADING = "loss, and everything else", "loading"
+MODEL, LAYER = "index, readout, and the rest of the model", "layer: everything else"
 METHODS = {
     "rows": "layer: set MLP, norm",
     "gated": "layer: gelu, GLU, dropout, skip",
-}  # which may run as one kernel each
+}  # each of these may run as one kernel
 STEPS, WARMUP = {"zinc": 10, "peptides": 2, "cifar10": 5}, 2
 
 
 def run(names: Iterable[str], quick: bool = False) -> dict[str, Any]:
-    """Every setting by its name."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler prints when it starts and stops
+    """Profile each of the named settings."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # otherwise the profiler prints when it starts and stops
     return {name: _setting(name, quick) for name in names}
 
 
@@ -72,7 +73,7 @@ def _setting(name: str, quick: bool) -> dict[str, Any]:
 
 @contextmanager
 def marked(model: GRED) -> Iterator[None]:
-    """While it lasts, every part of the model tells the profiler when its forward pass begins and ends."""
+    """Inside this context every part of the model marks the begin and end of its forward pass in the profile."""
     with ExitStack() as stack:
         methods = [(module, "forward", part) for module, part in _parts(model)]
         methods += [(layer, method, part) for layer in model.layers for method, part in METHODS.items()]
@@ -94,9 +95,9 @@ def _parts(model: GRED) -> Iterator[tuple[nn.Module, str]]:
 
 
 def by_part(events: Iterable[FunctionEvent]) -> dict[str, list[float]]:
-    """Microseconds of the forward and the backward pass of each part, of which no two overlap.
+    """Microseconds in the forward and the backward pass of each part, without counting any time twice.
 
-    Every operation of the backward pass bears the number of the forward operation that it belongs to.
+    Every operation of the backward pass has the number of the forward operation that it belongs to.
     """
     ordered = sorted(events, key=lambda event: event.time_range.start)
     spent: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -109,19 +110,19 @@ def by_part(events: Iterable[FunctionEvent]) -> dict[str, list[float]]:
         elif event.name.startswith(BACKWARD):
             _charge(spent, event, part_of.get(event.sequence_nr, "gradients of parameters"), 1)
         elif event.sequence_nr >= 0 and not _within_backward(event):
-            part_of[event.sequence_nr] = _part(event)  # the last that bears a number made the node of that number
+            part_of[event.sequence_nr] = _part(event)  # the last event with a number created its autograd node
     return dict(spent)
 
 
 def _charge(spent: dict[str, list[float]], event: FunctionEvent, part: str, direction: int) -> None:
-    """Give the time to the part, and take it from the one around it."""
+    """Add the time to the part, and subtract it from the part around it."""
     spent[part][direction] += event.time_range.elapsed_us()
     if around := _part(event):
         spent[around][0] -= event.time_range.elapsed_us()
 
 
 def _part(event: FunctionEvent) -> str:
-    """The innermost part around an event, or nothing."""
+    """The innermost part around an event; empty if there is none."""
     parent = event.cpu_parent
     while parent is not None and not parent.name.startswith(MARK):
         parent = parent.cpu_parent
@@ -136,12 +137,12 @@ def _within_backward(event: FunctionEvent) -> bool:
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One row a part."""
+    """One row per part."""
     shown = Table(title="a training step by part, ms", title_justify="left", title_style="bold")
     for column in ("setting", "part", "forward", "backward", "share"):
         shown.add_column(column, justify="left" if column == "part" else "right")
     for name, row in result.items():
-        title = f"{name} ({row['graphs']}): {digits(row['step_ms'])}, and {digits(row['unwatched_step_ms'])} unwatched"
+        title = f"{name} ({row['graphs']}): {digits(row['step_ms'])}; {digits(row['unwatched_step_ms'])} unprofiled"
         for part, times in row["parts"].items():
             forward, backward = times["forward_ms"], times["backward_ms"]
             share = (forward + backward) / row["step_ms"]

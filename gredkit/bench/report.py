@@ -1,4 +1,4 @@
-"""The report of a study of many trials: reading it from MLflow, and writing it."""
+"""The time to write the report of a study with many trials: reading from MLflow, then writing."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
 
 TRIALS, FEW = (1_000, 3_000, 10_000), (20, 40)
-DATASETS, SEEDS, EPOCHS, SETTINGS = 2, 10, 100, 40  # a study of so many trials has a variant for each 20 of them
-COPIED = ("params", "metrics", "latest_metrics", "tags")  # MLflow's tables with rows of a run, beside the runs
-STATES = 16  # eigenvalues of each of two layers
+DATASETS, SEEDS, EPOCHS, SETTINGS = 2, 10, 100, 40  # so a study has one variant for every 20 trials
+COPIED = ("params", "metrics", "latest_metrics", "tags")  # MLflow's tables with rows that belong to a run
+STATES = 16  # eigenvalues in each of two layers
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Seconds to read and to write the report, for studies of several sizes."""
+    """Seconds to read the study and to write its report, for several numbers of trials."""
     result = {}
     for count in FEW if quick else TRIALS:
         with TemporaryDirectory() as name:
@@ -50,9 +50,9 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One row a number of trials."""
+    """One row per number of trials."""
     shown = Table(title="report of a study, seconds", title_justify="left", title_style="bold")
-    for column in ("trials", "variants", "read from MLflow", "write", "together", "ms a trial"):
+    for column in ("trials", "variants", "read from MLflow", "write", "together", "ms per trial"):
         shown.add_column(column, justify="right")
     for count, row in result.items():
         read, write = row["read_seconds"], row["write_seconds"]
@@ -62,7 +62,7 @@ def table(result: dict[str, Any]) -> Table:
 
 
 def fill(uri: str, folder: Path, count: int) -> None:
-    """A study of finished trials in a new store: one sent as a real one is, the others copies of its rows."""
+    """Create a study of finished trials in a new store: one is sent like a real trial, the others are copies."""
     trials = list(_trials(count))
     tracker = Tracker("many", uri)
     tracker.begin("python -m gredkit.run --gin many.gin", [])
@@ -78,7 +78,7 @@ def fill(uri: str, folder: Path, count: int) -> None:
 
 
 def _trials(count: int) -> Iterator[Trial]:
-    """Variants of two axes with every dataset and seed."""
+    """Trials of variants along two axes, with every dataset and seed."""
     source = Source(("many.gin",))
     for place in range(count):
         variant, dataset, seed = place // (DATASETS * SEEDS), place // SEEDS % DATASETS, place % SEEDS
@@ -92,7 +92,7 @@ def _trials(count: int) -> Iterator[Trial]:
 
 
 def _train(folder: TrialFolder, trial: Trial) -> None:
-    """Write down what a trial would."""
+    """Write the files that a real trial would write."""
     folder.create(trial)
     folder.append("started", device="cpu", described={
         "parameters": "100000", "layers_with_eigenvalues": "2", "layers_with_hop_weights": "2",
@@ -112,14 +112,14 @@ def _train(folder: TrialFolder, trial: Trial) -> None:
 
 
 def _copy(database: sqlite3.Connection, run: str, trials: list[Trial]) -> None:
-    """The rows of a run once more for each trial, with what tells trials apart."""
+    """Copy the rows of a run for each trial, with the values that differ between trials."""
     scores = np.random.default_rng(0).normal(0.8, 0.02, len(trials))
     runs = [uuid4().hex for _ in trials]
     for name in ("runs", *COPIED):
         cursor = database.execute(f"SELECT * FROM {name} WHERE run_uuid = ?", (run,))
         columns = [column[0] for column in cursor.description]
         rows = [dict(zip(columns, row, strict=True)) for row in cursor]
-        if name == "metrics":  # of a history only the last epoch: a report does not read it
+        if name == "metrics":  # only two epochs of the history, which a report does not read
             rows = [row for row in rows if row["step"] in (0, EPOCHS - 1)]
         marks = ", ".join("?" * len(columns))
         database.executemany(
@@ -133,7 +133,7 @@ def _copy(database: sqlite3.Connection, run: str, trials: list[Trial]) -> None:
 
 
 def _told(row: dict[str, Any], trial: Trial, score: float) -> dict[str, Any]:
-    """A row as it would be for another trial."""
+    """The row with the values of another trial."""
     told = {"trial_id": trial.id, "variant": trial.variant, "dataset": trial.dataset, "seed": str(trial.seed)}
     if row.get("key") in told:
         return row | {"value": told[row["key"]]}

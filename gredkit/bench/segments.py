@@ -1,4 +1,4 @@
-"""Sum, mean and maximum over hop sets, forward and backward, on each backend that is here."""
+"""Sum, mean and maximum over hop sets, forward and backward, with each available backend."""
 
 from functools import partial
 from typing import Any
@@ -14,19 +14,19 @@ from gredkit.bench.measure import interleave, milliseconds, show
 from gredkit.nn.incidence import Incidence
 from gredkit.nn.segments import REDUCTIONS, installed_backends, segment_reduce
 
-BATCHES = {  # which graphs, how many of them, K, width
+BATCHES = {  # graphs, number of graphs, K, width
     "peptides": (graphs.peptides, 32, 40, 88),
     "cifar10": (graphs.cifar10, 16, 4, 96),
 }
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Every reduction of every batch, its backends in turns."""
+    """Every reduction of every batch, with the backends in turns."""
     result: dict[str, Any] = {}
     for which, (make, count, K, dim) in BATCHES.items():
         batch = Batch.from_data_list([add_hops(graph, K) for graph in make(2 if quick else count)])
         hops = HopIndex.of(batch)
-        hops.sets.transposed, hops.sets.entry_row  # noqa: B018  built once a batch, for all layers
+        hops.sets.transposed, hops.sets.entry_row  # noqa: B018  built once per batch, for all layers
         size = {"nodes": hops.num_nodes, "sets": hops.num_sets, "members": hops.set_member.numel(), "dim": dim}
         result[which] = {"size": size}
         torch.manual_seed(0)

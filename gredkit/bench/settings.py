@@ -1,4 +1,4 @@
-"""The three configurations of the paper that are raced, and the graphs that they run on."""
+"""The three configurations of the paper that are measured, and their graphs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,55 +21,55 @@ from gredkit.registry import DATASETS
 class Setting:
     """One benchmark with the paper's hyper-parameters."""
 
-    dataset: str  # of DATASETS
+    dataset: str  # name in the registry DATASETS
     folder: str  # of its files, under the data root
-    make: Callable[[int], list[Data]]  # synthetic graphs of its size, where there are no files
+    make: Callable[[int], list[Data]]  # makes synthetic graphs of the same size, if there are no files
     spec: GraphSpec
     loss: Callable[[Tensor, Tensor], Tensor]
     K: int
     dim: int
     layers: int
     batch: int
-    batches: int  # that a repeat passes over
+    batches: int  # per repeat
     repeats: int
     dropout: float
-    oracle_batch: int  # it takes as many steps as the graphs need; on Peptides 2 wastes less on padding than 4
-    largest: int  # nodes of the dataset's largest graph, to which the published code pads all
-    gps: Mapping[str, Any]  # what the GPS model is built with
+    oracle_batch: int  # batch size of the dense oracle; on Peptides 2 wastes less on padding than 4
+    largest: int  # nodes of the dataset's largest graph, to which the published code pads all graphs
+    gps: Mapping[str, Any]  # arguments of the GPS model
     state_dim: int | None = None
     model: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_real(self) -> bool:
-        """Whether the benchmark's own files are here."""
+        """Whether the files of the dataset exist on this machine."""
         return (data_root() / self.folder / "raw").is_dir()
 
     @property
     def source(self) -> str:
-        """Which graphs these are, for the reader of the numbers."""
+        """The name of the dataset, or 'synthetic', for the reader of the numbers."""
         return self.dataset if self.is_real else "synthetic"
 
     def graphs(self, count: int) -> list[Data]:
-        """So many graphs: the first training graphs of a shuffle, or synthetic ones."""
+        """`count` graphs: randomly chosen training graphs, or synthetic ones."""
         if not self.is_real:
             return self.make(count)
         task = DATASETS[self.dataset]()
         train = task.splits["train"]
         order = torch.randperm(len(train), generator=torch.Generator().manual_seed(0))[:count]
-        return [task.graphs[train[i]].clone() for i in order.tolist()]  # a clone does not hold on to its dataset
+        return [task.graphs[train[i]].clone() for i in order.tolist()]  # a clone does not keep its dataset in memory
 
     def build(self) -> GRED:
         encoder = partial(LRU, state_dim=self.state_dim)
         return GRED(self.spec, self.dim, self.layers, encoder=encoder, dropout=self.dropout, **self.model)
 
     def small(self) -> "Setting":
-        """A run that only shows that everything works."""
+        """A small version, which only tests that everything works."""
         gps = {**self.gps, "dim": 8, "layers": 1}
         small = replace(self, dim=8, state_dim=8, layers=2, batch=4, batches=1, repeats=1, gps=gps)
         return replace(small, oracle_batch=2, largest=60)
 
 
-# Layers, width, message passing and readout of GPS are those of GraphGPS' published configurations.
+# Layers, width, message passing and readout of GPS are those of the published configurations of GraphGPS.
 SETTINGS = {
     "zinc": Setting(
         "zinc", "ZINC", graphs.zinc,
@@ -99,5 +99,5 @@ SETTINGS = {
 
 
 def chosen(name: str, quick: bool) -> Setting:
-    """A setting by its name, small where nothing but its working is asked for."""
+    """The setting with this name; with `quick` its small version."""
     return SETTINGS[name].small() if quick else SETTINGS[name]

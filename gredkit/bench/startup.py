@@ -1,4 +1,4 @@
-"""How long it takes until a trial learns: importing, and from the start of its process to its first step."""
+"""How long it takes until training starts: imports, and the time from the start of a process to its first step."""
 
 import multiprocessing
 import os
@@ -24,21 +24,21 @@ from gredkit.config.source import Source
 from gredkit.trials.folder import TrialFolder
 
 COMMAND, REPORT, TRIAL = "python -m gredkit.run", "python -m gredkit.report", "the process of a trial"
-IMPORTS = {  # by the module that imports it
+IMPORTS = {  # title: module to import
     "nothing": "", "torch": "torch", "torch_geometric": "torch_geometric", "mlflow": "mlflow",
     REPORT: "gredkit.report", TRIAL: "gredkit.ablation.worker", COMMAND: "gredkit.ablation.invocation",
 }  # fmt: skip
 TRIALS = ("ring_transfer", "digits", "molecules")
-HEAVIEST = 12  # packages that are named
+HEAVIEST = 12  # number of packages listed
 REPEATS = 3
 
 
 class FirstStep(BaseException):
-    """The optimiser has taken its first step: there is no more to see."""
+    """The optimiser has taken its first step; the measurement ends."""
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Imports in fresh processes, then trials whose graphs are in the cache, as the local launcher starts them."""
+    """Measure imports in new processes, then trials with cached graphs, started like in the local launcher."""
     imports, trials = (("nothing",), TRIALS[:1]) if quick else (tuple(IMPORTS), TRIALS)
     repeats, warmup = (1, 0) if quick else (REPEATS, 1)
     timings = interleave({name: partial(_import, IMPORTS[name]) for name in imports}, repeats, warmup)
@@ -51,13 +51,13 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def _import(module: str, *options: str) -> str:
-    """Import it in a fresh process; returns what python said."""
+    """Import a module in a new process; returns what Python printed to stderr."""
     code = f"import {module}" if module else ""
     return subprocess.run([sys.executable, *options, "-c", code], check=True, capture_output=True, text=True).stderr
 
 
 def _import_times(module: str) -> Iterator[tuple[str, float]]:
-    """Every module that is imported with another one, and its own milliseconds."""
+    """Every module that is imported by another one, and the milliseconds it takes without its own imports."""
     for line in _import(module, "-X", "importtime").splitlines():
         own, _, name = line.removeprefix("import time:").split("|") if line.count("|") == 2 else ("", "", "")
         if own.strip().isdigit():
@@ -65,7 +65,7 @@ def _import_times(module: str) -> Iterator[tuple[str, float]]:
 
 
 def by_package(times: Iterator[tuple[str, float]]) -> dict[str, float]:
-    """The packages whose own modules take the longest."""
+    """The packages whose modules take the longest to import."""
     total: dict[str, float] = defaultdict(float)
     for name, ms in times:
         total[name.split(".")[0]] += ms
@@ -74,7 +74,7 @@ def by_package(times: Iterator[tuple[str, float]]) -> dict[str, float]:
 
 @contextmanager
 def _cache() -> Iterator[None]:
-    """A cache of hop indices that begins empty, for the processes that are started meanwhile."""
+    """An empty cache of hop indices for the processes that are started inside this context."""
     before = os.environ.get("GREDKIT_CACHE")
     with TemporaryDirectory() as folder:
         os.environ["GREDKIT_CACHE"] = folder
@@ -87,10 +87,10 @@ def _cache() -> Iterator[None]:
 
 
 def _trial(name: str, repeats: int, warmup: int) -> dict[str, Any]:
-    """From the start of a process to the end of the first step: forked from a server, and from nothing."""
+    """Time from the start of a process to the end of its first step: forked from the server, and new."""
     trial = make_plan(Source((f"gin/models/{name}.gin", "gin/budgets/smoke.gin"))).trials[0]
     seconds: dict[str, list[float]] = {"forked": [], "fresh": []}
-    for turn in range(-warmup, repeats):  # the first fills the cache
+    for turn in range(-warmup, repeats):  # the first turn fills the cache
         for how, times in seconds.items():
             with TemporaryDirectory() as folder:
                 TrialFolder(Path(folder) / "trial").create(trial)
@@ -105,7 +105,7 @@ def _first_step(folder: Path, how: str) -> float:
         server.start()
     context = server.context() if how == "forked" else multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    begin = time.time()  # one clock for both processes
+    begin = time.time()  # the same clock in both processes
     arguments = (folder, theirs, os.environ["GREDKIT_CACHE"])
     process = context.Process(target=_until_first_step, args=arguments)  # type: ignore[attr-defined]
     process.start()
@@ -116,7 +116,7 @@ def _first_step(folder: Path, how: str) -> float:
 
 
 def _until_first_step(folder: Path, line: Any, cache: str) -> None:
-    """What the process of a trial does, until its optimiser has taken a step."""
+    """Do what the process of a trial does, until the optimiser has taken a step."""
     os.environ["GREDKIT_CACHE"] = cache  # the server may be older than the folder
 
     def stop(*_: object) -> None:
@@ -131,19 +131,19 @@ def _until_first_step(folder: Path, line: Any, cache: str) -> None:
 
 
 def table(result: dict[str, Any]) -> Table:
-    """What is imported, then where that time goes, then the trials."""
-    shown = Table(title="until a trial learns, ms: median (quartiles)", title_justify="left", title_style="bold")
+    """Imports, then the packages that take the longest, then trials."""
+    shown = Table(title="until training starts, ms: median (quartiles)", title_justify="left", title_style="bold")
     shown.add_column("what", justify="left")
     shown.add_column("ms", justify="right")
     for name, row in result["imports"].items():
         shown.add_row(f"a process that imports: {name}", show(row))
     shown.add_section()
     for name, ms in result["packages_ms"].items():
-        shown.add_row(f"of {COMMAND}, the modules of {name} alone", digits(ms))
+        shown.add_row(f"of {COMMAND}: only the modules of {name}", digits(ms))
     shown.add_section()
     for name, row in result["first_step"].items():
         shown.add_row(
             f"{name}, cached: process forked from the launcher's server, to its first step", show(row["forked"])
         )
-        shown.add_row(f"{name}, cached: process of its own, to its first step", show(row["fresh"]))
+        shown.add_row(f"{name}, cached: new process, to its first step", show(row["fresh"]))
     return shown

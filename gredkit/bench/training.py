@@ -1,4 +1,4 @@
-"""A training step of GRED on its hop index, against the dense oracle of the same function and against GPS."""
+"""A training step of GRED, compared with a dense implementation of the same function and with GPS."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,20 +18,20 @@ from gredkit.bench.settings import SETTINGS, Setting, chosen
 from gredkit.nn.models.gps import GPS
 from gredkit.training.device import keep_pages
 
-AGREEMENT = 1e-3  # of the largest output: far more than rounding, far less than another function
+AGREEMENT = 1e-3  # relative to the largest output: far more than rounding, far less than a different function
 OURS, EVALUATING, ORACLE, PUBLISHED, RIVAL = "gredkit", "gredkit evaluating", "oracle", "published way", "gps"
 CONTESTANTS = (OURS, EVALUATING, ORACLE, PUBLISHED, RIVAL)
-ENOUGH = 2  # batches of the published way: padding makes all alike, and they take long
+ENOUGH = 2  # batches for the published way: padding makes all of them alike, and they take long
 TITLE = """training step: median (quartiles); peak memory of a step above what the process held before
-oracle: GRED the dense way, padded to the largest graph of a batch, with one mask a hop and complex states
-published way: the same as the published code has it, padded to the largest graph of the dataset, by a parallel scan
+oracle: dense GRED, padded to the largest graph of a batch, with one mask per hop and complex states
+published way: the same, but as in the published code padded to the dataset's largest graph, with a parallel scan
 gps: PyTorch Geometric's GPSConv model with the sizes of GraphGPS, without positional encodings"""
 
 Step = Callable[[], object]
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Every setting, its contestants in turns."""
+    """Measure every setting, with the contestants in turns."""
     return {name: _setting(name, quick) for name in SETTINGS}
 
 
@@ -77,7 +77,7 @@ def _take(steps: Sequence[Step]) -> None:
 
 
 def steps(setting: Setting, contestant: str, graphs: Sequence[Data]) -> list[Step]:
-    """What a contestant does with the graphs: one call a batch. All that can be prepared is prepared before."""
+    """One call per batch for a contestant; everything that can be prepared is prepared before."""
     size = _batch(setting, contestant)
     parts = [graphs[i : i + size] for i in range(0, len(graphs), size)]
     torch.manual_seed(0)
@@ -94,8 +94,8 @@ def steps(setting: Setting, contestant: str, graphs: Sequence[Data]) -> list[Ste
 
 
 def training(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., None]:
-    """A function of a batch: forward, loss, backward and the optimiser's step."""
-    keep_pages()  # as training does; all contestants profit
+    """A function of a batch that does a training step: forward, loss, backward, optimiser."""
+    keep_pages()  # as in training; all contestants benefit
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, fused=True)
     model.train()
 
@@ -108,7 +108,7 @@ def training(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor]) -> Call
 
 
 def evaluating(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., None]:
-    """A function of a batch: forward and loss, without gradients."""
+    """A function of a batch that computes forward pass and loss without gradients."""
     model.eval()
 
     @torch.no_grad()
@@ -119,10 +119,10 @@ def evaluating(model: nn.Module, loss: Callable[[Tensor, Tensor], Tensor]) -> Ca
 
 
 def _peak_mb(name: str, quick: bool, contestant: str, graphs: Sequence[Data]) -> float:
-    """The peak of a step above what the process held when model and batches were made: the mean of the steps."""
+    """Mean over the steps of the peak memory above what the process used before the first step."""
     taken = steps(chosen(name, quick), contestant, graphs)
     before = in_use()
-    taken[0]()  # makes gradients and the optimiser's state
+    taken[0]()  # allocates gradients and the optimiser's state
     peaks = []
     for step in taken:
         forget_peak()
@@ -133,7 +133,7 @@ def _peak_mb(name: str, quick: bool, contestant: str, graphs: Sequence[Data]) ->
 
 @torch.no_grad()
 def _require_agreement(setting: Setting, graphs: Sequence[Data]) -> None:
-    """A race between two different functions would say nothing."""
+    """Raise unless gredkit and the dense oracle compute the same: otherwise the comparison means nothing."""
     model = setting.build().eval()
     ours = model(Batch.from_data_list([add_hops(graph, setting.K) for graph in graphs]))
     batch = Batch.from_data_list(graphs)
@@ -143,13 +143,13 @@ def _require_agreement(setting: Setting, graphs: Sequence[Data]) -> None:
     ):
         difference = ((ours - theirs).abs().max() / theirs.abs().max()).item()
         if not difference <= AGREEMENT:
-            raise RuntimeError(f"gredkit and the dense way disagree by {difference:.1e}: there is a bug in one of them")
+            raise RuntimeError(f"gredkit and the dense oracle differ by {difference:.1e}: one of them has a bug")
 
 
 def table(result: dict[str, Any]) -> Table:
-    """One row a setting and contestant."""
+    """One row per setting and contestant."""
     shown = Table(title=TITLE, title_justify="left", title_style="bold")
-    for column in ("setting", "contestant", "batch", "ms a graph", "gredkit is faster", "MB a step", "MB a graph"):
+    for column in ("setting", "contestant", "batch", "ms per graph", "gredkit faster", "MB per step", "MB per graph"):
         shown.add_column(column, justify="right")
     for name, row in result.items():
         title = f"{name} ({row['graphs']}, {row['nodes_per_graph']:.0f} nodes)"
