@@ -39,7 +39,14 @@ def everything(tmp_path_factory):
 def test_all_benchmarks_are_run_and_shown(everything):
     printed, found, _ = everything
     assert list(found) == ["environment", *MODELS]
-    for title in ("hop index", "sets of one layer", "training step", "an encoder", "growth", "until a trial learns"):
+    for title in (
+        "hop index",
+        "sets of one layer",
+        "training step",
+        "the encoder of one layer",
+        "growth",
+        "until training starts",
+    ):
         assert title in printed
     without_exponents = {name: part for name, part in found.items() if name != "growth"}
     assert all(math.isfinite(n) and n >= 0 for n in numbers(without_exponents))
@@ -130,7 +137,7 @@ def test_a_mistake_is_one_sentence_before_anything_is_measured(tmp_path):
     ("options", "sentence"),
     [
         (["hops", "--picture", "nowhere/bench.png"], "there is no folder .*nowhere"),
-        (["training", "--picture", "bench.jpg"], "names a PNG file, not 'bench.jpg'"),
+        (["training", "--picture", "bench.jpg"], "the name of a PNG file, not 'bench.jpg'"),
         (["hops", "--picture", "bench.png"], "name one of them"),
         (["--profile", "--picture", "bench.png"], "name one of them"),
     ],
