@@ -186,11 +186,13 @@ LOSSES = ObjectiveRegistry("loss", "losses", "gredkit.data.losses")
 METRICS = MetricRegistry("metric", "metrics", "gredkit.data.metrics")
 LAUNCHERS = Registry("launcher", "launchers", "gredkit.ablation.launchers")
 REPORTS = Registry("report", "reports", "gredkit.reports.generators")
+FIGURES = Registry("figure", "figures", "gredkit.reports.figures")
 
-REGISTRIES: dict[str, Registry] = {
+CONFIGURED: dict[str, Registry] = {  # what gin files can set
     registry.plural: registry
     for registry in (
         *(AGGREGATORS, ENCODERS, POSITIONAL, FEATURES, MODELS, DATASETS),
-        *(LOSSES, METRICS, LAUNCHERS, REPORTS),
+        *(LOSSES, METRICS, LAUNCHERS),
     )
 }
+REGISTRIES = {**CONFIGURED, REPORTS.plural: REPORTS, FIGURES.plural: FIGURES}

@@ -14,7 +14,7 @@ from gredkit.config.configuration import SETTINGS, Configuration
 from gredkit.config.gin_files import ROOTS, find, texts
 from gredkit.config.mistakes import check_types, explain, unknown_macros
 from gredkit.imports import working_folder
-from gredkit.registry import ENCODERS, MODELS, REGISTRIES, Registry, hyperparameters
+from gredkit.registry import CONFIGURED, ENCODERS, MODELS, Registry, hyperparameters
 
 # The public knobs: macros that every gin file may set, and what they turn.
 KNOBS = """
@@ -93,7 +93,7 @@ def _read() -> Configuration:
     """All that gin binds, of the declared types."""
     values = {name: _bound(name, settings) for name, settings in SETTINGS.items()}
     knobs = _bound("knobs", _knobs)
-    for plural, registry in REGISTRIES.items():
+    for plural, registry in CONFIGURED.items():
         for name, component in registry.items():
             known = hyperparameters(component)
             turned = {
@@ -119,7 +119,7 @@ def _bound(selector: str, component: Callable[..., Any]) -> dict[str, Any]:
 
 def _expose() -> None:
     """Make every registered component known to gin, as `encoders.lru`, `aggregators.sum`, …."""
-    for registry in REGISTRIES.values():
+    for registry in CONFIGURED.values():
         for name, component in registry.items():
             if _exposed.get((registry.plural, name)) is not component:
                 with gin.config.interactive_mode():  # a class may be defined again, in a notebook
@@ -130,7 +130,7 @@ def _expose() -> None:
 def _parameters() -> dict[str, list[str]]:
     """What can be bound: the parameters of each setting and component."""
     known = {name: list(hyperparameters(settings)) for name, settings in SETTINGS.items()}
-    for plural, registry in REGISTRIES.items():
+    for plural, registry in CONFIGURED.items():
         known |= {f"{plural}.{name}": list(hyperparameters(component)) for name, component in registry.items()}
     return known
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from gredkit.reports.numbers import mean_and_spread
+from gredkit.reports.numbers import mean_and_spread, several
+from gredkit.reports.statistics import TASK
 
 LAP_PE = "_lap_pe"  # how the blocks end that add the positional encoding
 
@@ -71,6 +72,16 @@ def reference(dataset: str, metric: str) -> Reference | None:
     row = rows.iloc[0]
     runs = _stored()["tables"][row["table"]]["runs_of_gred"]
     return Reference(model, row["mean"], row["std"], int(row["number"]), hyperparameters(dataset).get("epochs"), runs)
+
+
+def references_of(results: pd.DataFrame) -> dict[str, list[tuple[str, float]]]:
+    """The paper's value on each dataset that has one, with a label that names both budgets."""
+    found = {}
+    for (dataset, metric), rows in results.groupby(TASK, sort=False):
+        if known := reference(dataset, metric):
+            here = several(int(rows["epochs"].max()), "epoch")
+            found[dataset] = [(f"paper, {known.budget} (here {here})", known.mean)]
+    return found
 
 
 def hyperparameters(dataset: str) -> dict[str, Any]:

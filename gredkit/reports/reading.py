@@ -94,11 +94,18 @@ def _told(known: Known, dead: set[str]) -> Row:
     row |= {"state": "interrupted" if known.run in dead else known.state, "message": known.message, "run": known.run}
     row |= {"started": known.started, "ended": known.ended}
     row |= {name: known.tags.get(name, "") for name in ("device", "kernels", "git_commit")}
+    row["seconds_per_epoch"] = _seconds_per_epoch(known.metrics)
     row["jobs"] = pd.to_numeric(known.tags.get("jobs"), errors="coerce")
     for name, value in known.params.items():
         is_note = name.startswith(NOTES)
         row[f"{NOTE}{name.removeprefix(NOTES)}" if is_note else f"{SETTING}{name}"] = value
     return row
+
+
+def _seconds_per_epoch(metrics: Mapping[str, float]) -> float | None:
+    """The mean over all epochs, which a single busy moment changes less than it does one epoch."""
+    seconds, last = metrics.get("cost/seconds"), metrics.get("final/epoch")
+    return seconds / (last + 1) if seconds is not None and last is not None and last >= 0 else None
 
 
 def _curves(runs: StudyRuns, results: pd.DataFrame, trained: Mapping[str, Known]) -> pd.DataFrame:

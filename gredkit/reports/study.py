@@ -16,12 +16,11 @@ MEASURED = {
     "test_loss": "best/test_loss",
     "final_validation": "final/validation",
     "seconds": "cost/seconds",
-    "seconds_per_epoch": "cost/seconds_per_epoch",
     "peak_mb": "cost/peak_mb",
     "other_load": "cost/other_load",
 }
 TOLD = ("started", "ended", "device", "kernels", "jobs", "git_commit", "run")
-RESULTS = (*TRIAL, *PLANNED, *MEASURED, *TOLD)
+RESULTS = (*TRIAL, *PLANNED, *MEASURED, "seconds_per_epoch", *TOLD)
 CURVES = (*IDENTITY, "epoch", "train_loss", "validation")
 EIGENVALUES = (*IDENTITY, "layer", "moment", "real", "imag")
 HOP_WEIGHTS = (*IDENTITY, "layer", "moment", "hop", "weight")
@@ -36,12 +35,14 @@ def _empty(columns: tuple[str, ...]) -> pd.DataFrame:
 class StudyData:
     """A study as its last invocation planned it and MLflow knows it.
 
-    results: a row a trial, `RESULTS` and then a column `axis:NAME` for each axis, `note:NAME` for what is said of the
-    data and `setting:NAME` for each setting as gin names it; a trial that MLflow lacks is 'missing', and K is None or
-    NaN for the diameter.
-    curves: a row an epoch of a trial; of many epochs some, evenly. eigenvalues: a row an eigenvalue; hop_weights: a
-    row a hop of a layer; both of the trials that figures show. diameters: median and largest of a dataset's graphs,
-    from a sample. files: the gin files of the last invocation by their names. `uri` may be shown: it has no password.
+    results: one row per trial. Its columns are `RESULTS`, then `axis:NAME` for each axis, `note:NAME` for what is said
+    about the data and `setting:NAME` for each setting as gin names it. A trial that MLflow does not have is 'missing';
+    K is None or NaN for the diameter. `seconds_per_epoch` is the mean over all epochs; `jobs` is how many trials ran
+    side by side, and `other_load` the share of the processor that other programs used meanwhile.
+    curves: one row per epoch of a trial; of many epochs only some, evenly spaced.
+    eigenvalues: one row per eigenvalue; hop_weights: one row per hop of a layer; only for trials that figures show.
+    diameters: median and largest diameter of a sample of each dataset's graphs.
+    files: the gin files of the last invocation by their names. `uri` may be shown: it has no password.
     """
 
     name: str

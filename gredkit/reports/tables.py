@@ -7,8 +7,10 @@ import pandas as pd
 from gredkit.reports.cells import csv_text
 from gredkit.reports.page.layout import SCORE, Cell, grid
 from gredkit.reports.statistics import GROUP, TASK, counts, final, leaders, unfinished
+from gredkit.reports.timing import why_no_times
 
 END = r" \\"
+COST, ALONE = ["seconds_per_epoch", "peak_mb"], ["jobs", "other_load"]
 IN_LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
@@ -20,21 +22,27 @@ IN_MARKDOWN = {character: f"\\{character}" for character in "\\|*`<["}
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:
-    """A row a dataset and variant: mean and standard deviation of the test score over `n` seeds, states, costs.
+    """One row per dataset and variant: mean and standard deviation of the test score over `n` seeds, states, costs.
 
     `train_mean` and `train_std` are of the score on the training graphs, where it was tracked (`fit.train_score`).
-    `trials` counts all, the columns after it those in each state and `others` says it in words. Costs are of finished
-    trials: the mean of seconds, the largest memory. `best_holds` where the lead over every other variant does.
+    `trials` counts all trials, the columns after it count them by state, and `others` names the states without a
+    score in words. Costs are those of finished trials: the mean of the seconds, the largest memory. The seconds are
+    empty unless all trials ran alone, for which `jobs` and `other_load` are the evidence. `best_holds` is true where
+    the lead over every other variant holds.
     """
     trials = final(results)
     states = counts(results)
     if trials.empty:
         columns = ["larger_is_better", "mean", "std", "n", "train_mean", "train_std", "parameters", "epochs"]
-        counted = ["seconds_per_epoch", "peak_mb", *states.columns.drop(GROUP)]
+        counted = [*COST, *ALONE, "kernels", *states.columns.drop(GROUP)]
         return pd.DataFrame(columns=[*GROUP, *columns, *counted, "others", "is_best", "best_holds"])
-    for name in ("seconds_per_epoch", "peak_mb", "train"):
+    has_score = trials["score"].notna()
+    for name in (*COST, *ALONE, "train"):
         trials[name] = pd.to_numeric(trials.get(name), errors="coerce")
-        trials[name] = trials[name].astype(float).where(trials["score"].notna())
+        trials[name] = trials[name].astype(float).where(has_score)
+    if why_no_times(trials[has_score]):
+        trials["seconds_per_epoch"] = float("nan")
+    trials["kernels"] = (trials["kernels"] if "kernels" in trials else pd.Series("", trials.index)).fillna("")
     frame = trials.groupby(GROUP, sort=False).agg(
         larger_is_better=("larger_is_better", "first"),
         mean=("score", "mean"),
@@ -46,8 +54,10 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
         epochs=("epochs", "max"),
         seconds_per_epoch=("seconds_per_epoch", "mean"),
         peak_mb=("peak_mb", "max"),
+        kernels=("kernels", _kernels),
     )
-    frame = frame.reset_index().merge(states, on=GROUP, how="left", validate="one_to_one")
+    alone = trials[has_score].groupby(GROUP, sort=False)[ALONE].agg(lambda known: known.max(skipna=False))
+    frame = frame.join(alone).reset_index().merge(states, on=GROUP, how="left", validate="one_to_one")
     others = unfinished(states)
     frame["others"] = [
         ", ".join(f"{count} {state}" for state, count in zip(others, row, strict=True) if count)
@@ -62,13 +72,18 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def _kernels(told: pd.Series) -> str:
+    """What the trials of a variant say about compiled kernels, each answer once."""
+    return "; ".join(dict.fromkeys(text for text in told if text))
+
+
 def csv(results: pd.DataFrame) -> str:
     """The summary frame, all digits."""
     return csv_text(summary(results))
 
 
 def markdown(results: pd.DataFrame) -> str:
-    """A row a variant, a column a dataset, then the costs; below it what must be known to read it."""
+    """One row per variant, one column per dataset, then the costs; below it what a reader must know."""
     laid = grid(summary(results))
     if not laid.rows:
         return "\n".join(laid.notes)
@@ -77,7 +92,7 @@ def markdown(results: pd.DataFrame) -> str:
     lines = [[Cell("variant"), *map(Cell, titles)], [Cell("---"), *(Cell("---:") for _ in titles)]]
     lines += [row for row in (*laid.rows, laid.published) if row]
     table = [f"| {' | '.join(map(_in_markdown, line))} |" for line in lines]
-    return "\n".join([*table, "", *laid.notes])
+    return "\n".join([*table, "", *laid.notes, *laid.cost_notes])
 
 
 def latex(results: pd.DataFrame, caption: str = "", label: str = "") -> str:
@@ -95,7 +110,7 @@ def latex(results: pd.DataFrame, caption: str = "", label: str = "") -> str:
         r"% \usepackage{booktabs}",
         r"\begin{table*}[t]",
         r"\centering",
-        f"\\caption{{{_in_latex(Cell(' '.join([caption, *laid.notes])))}}}",
+        f"\\caption{{{_in_latex(Cell(' '.join([caption, *laid.notes, *laid.cost_notes])))}}}",
         *([f"\\label{{{label}}}"] if label else []),
         f"\\begin{{tabular}}{{l{alignment}}}",
         r"\toprule",

@@ -9,6 +9,7 @@ import pandas as pd
 COLUMNS = (
     *("id", "variant", "dataset", "seed", "role", "state", "message", "metric", "larger_is_better", "parameters"),
     *("test", "validation", "epoch", "seconds", "seconds_per_epoch", "peak_mb", "epochs", "run"),
+    *("jobs", "other_load", "kernels"),
 )
 Scores = Mapping[tuple[str, str], Sequence[float | str]]  # of a dataset and variant; a state where there is no score
 
@@ -28,6 +29,7 @@ def results(scores: Scores, **metrics: str) -> pd.DataFrame:
                     **{"metric": metric, "larger_is_better": metric != "mae", "parameters": 12345, "test": test},
                     **{"validation": test, "epoch": 7.0, "seconds": 60.0, "seconds_per_epoch": 2.0 + seed},
                     **{"peak_mb": 1500.0 + seed, "epochs": 30, "run": "run"},
+                    **{"jobs": 1, "other_load": 0.02, "kernels": "yes" if variant == "lru" else "no: unknown parts"},
                 }
             )
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -54,7 +54,7 @@ def test_markdown_cell_by_cell():
     header, _, lru, lstm, rnn, broken = cells(markdown(results(FLAVOURS)))
     assert header == [
         *("variant", "far (accuracy ↑)", "near (accuracy ↑)", "parameters, far", "parameters, near"),
-        *("seconds an epoch, far", "seconds an epoch, near", "peak memory (MB), far", "peak memory (MB), near"),
+        *("seconds per epoch, far", "seconds per epoch, near", "peak memory (MB), far", "peak memory (MB), near"),
     ]
     costs = ["12,345", "12,345", "3.50", "3.50", "1,503", "1,503"]
     assert lru == ["lru", "**0.955 ± 0.013**", "0.515 ± 0.013", *costs]
@@ -67,6 +67,7 @@ def test_markdown_cell_by_cell():
         "Test score: mean ± standard deviation over 4 seeds, unless the cell says otherwise.",
         "Bold: best, where the lead over every other variant holds (paired t test over seeds, corrected).",
         "Trained for 30 epochs.",
+        "lru ran with compiled kernels; lstm, rnn ran without them.",
     ]
 
 
@@ -84,7 +85,7 @@ def test_datasets_with_other_metrics_and_the_paper_beside():
 
 def test_one_dataset_needs_no_name_above_its_costs():
     header, _, *rows = cells(markdown(STUDIES["one trial"]))
-    assert header == ["variant", "zinc (MAE ↓)", "parameters", "seconds an epoch", "peak memory (MB)"]
+    assert header == ["variant", "zinc (MAE ↓)", "parameters", "seconds per epoch", "peak memory (MB)"]
     assert rows[0] == ["lru", "0.300", "12,345", "2.00", "1,500"]
     assert "one seed, so no spread is known" in markdown(STUDIES["one trial"])
 
@@ -201,7 +202,7 @@ def test_the_training_score_is_shown_where_it_was_tracked():
     place = header.index("training score, digits (accuracy)")
     assert header[place - 1] == "training score, zinc (MAE)"
     assert (lru[place], lru[place - 1], other[place - 1]) == ("0.900 ± 0.050", "-", "-")
-    assert "on the graphs that it was trained with" in markdown(tracked)
+    assert "that of the tested model on its training graphs" in markdown(tracked)
     assert "training score" in latex(tracked)
     for untracked in (frame, frame.assign(train=np.nan)):
         assert "training" not in markdown(untracked).lower()

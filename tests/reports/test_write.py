@@ -13,7 +13,7 @@ from gredkit.ablation.invocation import Ended, Options
 from gredkit.ablation.summary import summarise
 from gredkit.errors import UserError
 from gredkit.registry import REPORTS
-from gredkit.reports.generators.figures import references
+from gredkit.reports.published import references_of
 from gredkit.reports.reading import read_study
 from gredkit.reports.write import write_report
 from gredkit.tracking.tracker import Tracker
@@ -151,8 +151,8 @@ def test_where_nothing_can_be_written_is_a_sentence(study, tmp_path):
 
 def test_the_papers_line_names_both_budgets(study):
     results = study.read().results.assign(dataset="zinc", metric="mae")
-    assert references(results) == {"zinc": [("paper, 2000 epochs (here 3 epochs)", 0.077)]}
-    assert not references(results.assign(metric="accuracy"))
+    assert references_of(results) == {"zinc": [("paper, 2000 epochs (here 3 epochs)", 0.077)]}
+    assert not references_of(results.assign(metric="accuracy"))
 
 
 OWN = """

@@ -13,7 +13,9 @@ from matplotlib.patches import Rectangle
 from gredkit.reports.drawing.panels import by, first_in_row, legend, panels, wrapped
 from gredkit.reports.drawing.style import INK, PALE
 from gredkit.reports.drawing.trials import (
+    axis_columns,
     axis_name,
+    changes_together,
     larger_is_better,
     mean_and_deviation,
     plain,
@@ -29,9 +31,13 @@ DARK = 0.22  # below this luminance white letters are easier to read than dark o
 MOST = 24  # values of an axis whose cells can be read
 
 
-def too_many(results: pd.DataFrame, one: str, other: str) -> str:
-    """Why there is no map, if one of two axes has so many values that nobody could read it."""
-    if max(len(values(results[column])) for column in (one, other)) <= MOST:
+def why_no_map(results: pd.DataFrame) -> str:
+    """Why a study of two axes has no heat map; empty if it has one, or has other axes."""
+    columns = axis_columns(results)
+    if len(columns) != 2 or changes_together(results, *columns):
+        return ""
+    one, other = columns
+    if max(len(values(results[column])) for column in columns) <= MOST:
         return ""
     return f"There is no map of {axis_name(one)} and {axis_name(other)}: one of them has more than {MOST} values."
 

@@ -27,6 +27,12 @@ def fewer(results: pd.DataFrame, names: pd.Series, what: str, most: int = MOST) 
     return results[names.isin(shown)], said
 
 
+def few_variants(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The trials that are compared, of at most `MOST` variants, and a sentence about the others."""
+    trials = compared(results)
+    return fewer(trials, trials["variant"], "variant")
+
+
 def _ranks(results: pd.DataFrame, names: pd.Series) -> pd.Series:
     """The mean over datasets of each name's place, 1 for the best."""
     places = {}

@@ -90,14 +90,18 @@ def themed(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     return within
 
 
-def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write a figure as PNG (300 dpi) and PDF; the same figure gives the same bytes, today and tomorrow."""
+def save(figure: Figure, folder: Path, name: str, title: str = "", caption: str = "") -> tuple[Path, Path]:
+    """Write a figure as PNG (300 dpi) and PDF; the same figure always gives the same bytes.
+
+    Both files carry their title and caption, as PNG and PDF name them: that is where the page reads them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     png, pdf = folder / f"{name}.png", folder / f"{name}.pdf"
     with matplotlib.rc_context(THEME):
         if figure.get_layout_engine() is not None:
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # each drawing would move the panels a little more
-        write_figure(figure, png, dpi=300, metadata={"Software": None})
-        write_figure(figure, pdf, metadata=dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer")))
+        write_figure(figure, png, dpi=300, metadata={"Title": title, "Description": caption, "Software": None})
+        unsaid = dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer"))
+        write_figure(figure, pdf, metadata={"Title": title, "Subject": caption, **unsaid})
     return png, pdf

@@ -26,6 +26,11 @@ def scored(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[(rows["state"] == "finished") & finite]
 
 
+def has_scores(results: pd.DataFrame) -> bool:
+    """Whether some trial that is compared ended with a score."""
+    return not scored(compared(results)).empty
+
+
 def without_score(rows: pd.DataFrame) -> str:
     """How many trials have no score, and why: `2 diverged, 1 failed`; empty if all have one."""
     others = rows.drop(scored(rows).index)
@@ -58,6 +63,13 @@ def axis_columns(results: pd.DataFrame) -> list[str]:
     """The columns of the axes along which the study varies something."""
     columns = [name for name in results.columns if str(name).startswith("axis:")]
     return [name for name in columns if len(values(results[name])) > 1] or columns[:1]
+
+
+def changes_together(results: pd.DataFrame, one: str, other: str) -> bool:
+    """Whether two axes were combined pair by pair, instead of each value with each."""
+    pairs = {(plain(a), plain(b)) for a, b in zip(results[one], results[other], strict=True)}
+    sizes = len(values(results[one])), len(values(results[other]))
+    return len(pairs) <= max(sizes) < sizes[0] * sizes[1]
 
 
 def axis_name(column: str) -> str:

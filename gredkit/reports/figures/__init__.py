@@ -1,4 +1,4 @@
-"""Figures of a study, one a file: frames in, a matplotlib Figure out. `of_study` chooses those that a study deserves.
+"""Figures of a report: one class per file, each registered under the name of the file that it writes.
 
-Nothing is imported here, so that who only prints a table does not wait for matplotlib.
+Nothing is imported here: matplotlib is loaded when figures are drawn.
 """

@@ -3,15 +3,18 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from gredkit.registry import FIGURES
 from gredkit.reports.drawing.dots import dot_handles, rows_height, score_dots, side_by_side
-from gredkit.reports.drawing.heat_maps import heat_maps
+from gredkit.reports.drawing.heat_maps import heat_maps, why_no_map
 from gredkit.reports.drawing.lines import cross_lost, fit_scores, ring_best, score_handles, score_line
 from gredkit.reports.drawing.panels import by, head, legend, name_scores, no_scores, panels, wrapped
 from gredkit.reports.drawing.style import looks, themed
 from gredkit.reports.drawing.trials import (
     axis_columns,
     axis_name,
+    changes_together,
     compared,
+    has_scores,
     is_numeric,
     plain,
     score_name,
@@ -19,17 +22,37 @@ from gredkit.reports.drawing.trials import (
     values,
     written,
 )
+from gredkit.reports.figures.base import StudyFigure
+from gredkit.reports.study import StudyData
 
 TIMES = " \N{MULTIPLICATION SIGN} "
 SPREAD = 16  # numbers whose largest is this many times the smallest stand on a logarithmic axis
 
 
+@FIGURES.register("axes")
+class TwoAxes(StudyFigure):
+    """Test score along the two axes of a study: a heat map, or a line if they change together."""
+
+    title = "Test score along the axes of the study"
+    caption = (
+        "In a heat map each cell is the mean over seeds of one combination. A line follows axes that change together; "
+        "its marks are means over seeds. Look for the direction in which the score changes most."
+    )
+    order = 30
+
+    def draw(self, study: StudyData) -> Figure | None:
+        trials = compared(study.results)
+        if not has_scores(trials) or len(axis_columns(trials)) != 2 or why_no_map(trials):
+            return None
+        return axes(study.results)
+
+
 @themed
 def axes(results: pd.DataFrame) -> Figure:
-    """Test score along the axes of a study, a panel a dataset.
+    """Test score along the axes of a study, one panel per dataset.
 
     One axis of numbers, or two that change together: a line. One axis of names: points. Two axes that are crossed: a
-    heat map. More: points, one row a variant.
+    heat map. More axes: points, one row per variant.
     """
     results = compared(results)
     if scored(results).empty:
@@ -42,13 +65,6 @@ def axes(results: pd.DataFrame) -> Figure:
     if len(columns) == 2 and _names(results, columns).str.len().max() <= 8:
         return _lines(results, _steps(_names(results, columns)), TIMES.join(map(axis_name, columns)))
     return _dots(results, _names(results, columns) if len(columns) == 1 else results["variant"].astype(str))
-
-
-def changes_together(results: pd.DataFrame, one: str, other: str) -> bool:
-    """Whether two axes were combined pair by pair, instead of each value with each."""
-    pairs = {(plain(a), plain(b)) for a, b in zip(results[one], results[other], strict=True)}
-    sizes = len(values(results[one])), len(values(results[other]))
-    return len(pairs) <= max(sizes) < sizes[0] * sizes[1]
 
 
 def _names(results: pd.DataFrame, columns: list[str]) -> pd.Series:

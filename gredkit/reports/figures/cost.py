@@ -7,35 +7,74 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator, NullLocator
 
+from gredkit.registry import FIGURES
+from gredkit.reports.drawing.many import few_variants, noted
 from gredkit.reports.drawing.panels import NOTHING, by, legend, no_scores, panels, say, within_reason, wrapped
 from gredkit.reports.drawing.placement import Point, place_names
 from gredkit.reports.drawing.style import QUIET, SMALL, Look, looks, themed
-from gredkit.reports.drawing.trials import compared, mean_and_deviation, score_name, scored, without_score
+from gredkit.reports.drawing.trials import (
+    compared,
+    has_scores,
+    mean_and_deviation,
+    score_name,
+    scored,
+    without_score,
+)
+from gredkit.reports.figures.base import StudyFigure
+from gredkit.reports.study import StudyData
+from gredkit.reports.timing import why_no_times, with_kernels
 
-COSTS = {"seconds_per_epoch": "seconds an epoch ↓", "peak_mb": "peak memory (MB) ↓", "parameters": "parameters ↓"}
+TIME = "seconds_per_epoch"
+COSTS = {TIME: "seconds per epoch ↓", "peak_mb": "peak memory (MB) ↓", "parameters": "parameters ↓"}
+
+
+@FIGURES.register("cost")
+class Cost(StudyFigure):
+    """Test score against training time, peak memory and number of parameters."""
+
+    title = "Test score against cost"
+    caption = (
+        "One row per dataset, one point per variant, with one standard deviation as a thin cross. The best place is "
+        "the corner with a better score at a lower cost."
+    )
+    order = 80
+
+    def draw(self, study: StudyData) -> Figure | None:
+        if not has_scores(study.results):
+            return None
+        few, said = few_variants(study.results)
+        return noted(cost(few), said)
+
+    def caption_of(self, study: StudyData) -> str:
+        trials = scored(compared(study.results))
+        return f"{self.caption} {why_no_times(trials) or with_kernels(trials)}".rstrip()
 
 
 @themed
 def cost(results: pd.DataFrame) -> Figure:
-    """Test score against seconds an epoch, peak memory and parameters, a row a dataset: means, s.d. as thin crosses."""
+    """Test score against time, memory and parameters, one row per dataset: means, s.d. as thin crosses.
+
+    Time is left out unless every trial ran alone on its machine.
+    """
     results = compared(results)
     if scored(results).empty:
         return no_scores(results)
+    costs = [column for column in COSTS if column != TIME or not why_no_times(scored(results))]
     order = looks(results["variant"])
     datasets = by(results, "dataset")
-    figure, axes_of = panels(len(datasets) * len(COSTS), 1.5 if len(datasets) <= 4 else 1.25, len(COSTS))
+    figure, axes_of = panels(len(datasets) * len(costs), 1.5 if len(datasets) <= 4 else 1.25, len(costs))
     marks = []
     for i, axes in enumerate(axes_of):
-        dataset, rows = datasets[i // len(COSTS)]
-        column = list(COSTS)[i % len(COSTS)]
-        if column == next(iter(COSTS)):
+        dataset, rows = datasets[i // len(costs)]
+        column = costs[i % len(costs)]
+        if column == costs[0]:
             axes.set_title(wrapped(dataset, 30), loc="left")
             axes.set_ylabel(score_name(rows) if len(scored(rows)) else "")
-        if column == list(COSTS)[-1] and (absent := _absent(rows)):
+        if column == costs[-1] and (absent := _absent(rows)):
             axes.set_title(f"no score: {wrapped(absent, 56, 2)}", loc="right", fontsize=SMALL, color=QUIET)
-        marks.append((axes, _points(axes, rows, column, order)))
+        marks.append((axes, _points(axes, rows, column, order, column == costs[0])))
         axes.set_xlabel(COSTS[column] if marks[-1][1] else "")
-        axes.tick_params(labelleft=column == next(iter(COSTS)))
+        axes.tick_params(labelleft=column == costs[0])
     figure.draw_without_rendering()  # settles where things are
     fits = max(map(len, order)) <= 24
     for axes, points in marks:
@@ -57,8 +96,8 @@ def _absent(rows: pd.DataFrame) -> str:
     return "; ".join(f"{name} ({fate})" for name, fate in lost)
 
 
-def _points(axes: Axes, rows: pd.DataFrame, column: str, order: dict[str, Look]) -> dict[str, Point]:
-    """Draw one mark a variant; where they are."""
+def _points(axes: Axes, rows: pd.DataFrame, column: str, order: dict[str, Look], is_first: bool) -> dict[str, Point]:
+    """Draw one mark per variant; returns where they are."""
     points: dict[str, Point] = {}
     good = scored(rows)
     good = good[pd.to_numeric(good[column], errors="coerce").astype(float) > 0] if column in good else good.iloc[:0]
@@ -72,7 +111,7 @@ def _points(axes: Axes, rows: pd.DataFrame, column: str, order: dict[str, Look])
         )  # fmt: skip
         points[name] = Point(x, y, dx, dy)
     if not points:
-        words = "" if column != next(iter(COSTS)) else NOTHING
+        words = NOTHING if is_first else ""
         say(axes, words if scored(rows).empty else "not measured")
         return points
     _logarithmic(axes, {point.x for point in points.values()})

@@ -10,12 +10,32 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
+from gredkit.registry import FIGURES
 from gredkit.reports.drawing.panels import first_in_row, legend, message, panels, wrapped
 from gredkit.reports.drawing.spectra import SEEDS, chosen, shown_layers
 from gredkit.reports.drawing.style import COLOURS, INK, ONE_COLUMN, QUIET, TWO_COLUMNS, themed
-from gredkit.reports.drawing.trials import compared
+from gredkit.reports.drawing.trials import compared, has_scores
+from gredkit.reports.figures.base import StudyFigure
+from gredkit.reports.study import StudyData
 
 NONE = "no eigenvalues yet:\nno finished trial with an encoder that has them"
+
+
+@FIGURES.register("eigenvalues")
+class Eigenvalues(StudyFigure):
+    """Eigenvalues of the encoders that have them, in the complex plane, before and after training."""
+
+    title = "Learned eigenvalues in the complex plane"
+    caption = (
+        "One panel per layer: hollow circles are the start, filled ones the end of training. The closer to the unit "
+        "circle, the farther hops are still heard; the angle is how fast their sign turns from hop to hop."
+    )
+    order = 40
+
+    def draw(self, study: StudyData) -> Figure | None:
+        if study.eigenvalues.empty or not has_scores(study.results):
+            return None
+        return eigenvalues(study.results, study.eigenvalues, study.diameters)
 
 
 @themed

@@ -3,11 +3,37 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from gredkit.registry import FIGURES
 from gredkit.reports.drawing.dots import dot_handles, rows_height, score_dots, side_by_side
+from gredkit.reports.drawing.heat_maps import why_no_map
 from gredkit.reports.drawing.lines import References, reference_handles, reference_looks
+from gredkit.reports.drawing.many import few_variants, noted
 from gredkit.reports.drawing.panels import by, legend, no_scores, panels, wrapped
 from gredkit.reports.drawing.style import looks, themed
-from gredkit.reports.drawing.trials import compared, scored
+from gredkit.reports.drawing.trials import axis_columns, compared, has_scores, k_column, scored
+from gredkit.reports.figures.base import StudyFigure
+from gredkit.reports.published import references_of
+from gredkit.reports.study import StudyData
+
+
+@FIGURES.register("flavours")
+class Flavours(StudyFigure):
+    """Test score of every variant, for studies that vary more than K."""
+
+    title = "Test score of each variant"
+    caption = (
+        "One panel per dataset, the base on top: the marker is the mean over seeds, the bar one standard deviation, "
+        "and each small dot one seed. Bars that overlap do not mean that there is no difference: seeds are compared in "
+        "pairs, as in the table. Dashed lines are published values, with another training budget."
+    )
+    order = 20
+
+    def draw(self, study: StudyData) -> Figure | None:
+        trials = compared(study.results)
+        if not has_scores(trials) or axis_columns(trials) == [k_column(trials)]:
+            return None
+        few, said = few_variants(trials)
+        return noted(flavours(few, references_of(study.results)), f"{said} {why_no_map(trials)}".strip())
 
 
 @themed

@@ -11,11 +11,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from gredkit.registry import FIGURES
 from gredkit.reports.drawing.many import noted
 from gredkit.reports.drawing.panels import by, first_in_row, legend, message, panels, say, wrapped
 from gredkit.reports.drawing.spectra import chosen, shown_layers
 from gredkit.reports.drawing.style import MARKERS, QUIET, themed
-from gredkit.reports.drawing.trials import compared
+from gredkit.reports.drawing.trials import compared, has_scores
+from gredkit.reports.figures.base import StudyFigure
+from gredkit.reports.study import StudyData
 
 QUANTILES = (0.1, 0.5, 0.9)
 DASHES = (0, (3, 1.5))
@@ -23,6 +26,27 @@ WEIGHT, DECAY = "weight of the hop\n$\\|M_k\\|_F\\,/\\,\\sqrt{d}$", "decay of th
 NONE = "no hop weights and no eigenvalues yet:\nno finished trial with an encoder that has them"
 OLDER = "The weights of the hops are missing: these trials were trained before gredkit kept them."
 Shown = tuple[str, pd.DataFrame, int]  # title, rows and reach
+
+
+@FIGURES.register("hop_filter")
+class HopFilter(StudyFigure):
+    """Weight that each layer gives to each hop, and how fast its state decays."""
+
+    title = "Weight of each hop, and decay of the state"
+    caption = (
+        "Weight of hop k: ‖M_k‖ / √d, the Frobenius norm of the matrix by which a layer multiplies what it reads at "
+        "that hop (for a diagonal linear recurrence M_k = Re[W_out Λ^k W_in]). For normalised rows this is the root "
+        "mean square of what the hop adds to an output. The line is the mean over seeds, the band goes from the "
+        "smallest to the largest. Decay of the state: the median of |λ|^k over the eigenvalues of a layer; the band "
+        "holds 10 % to 90 % of them. It is not the weight, because W_in, W_out and the phases decide how much of a hop "
+        "is heard. Dashed: at the start; solid: after training."
+    )
+    order = 41
+
+    def draw(self, study: StudyData) -> Figure | None:
+        if (study.eigenvalues.empty and study.hop_weights.empty) or not has_scores(study.results):
+            return None
+        return hop_filter(study.results, study.hop_weights, study.eigenvalues, study.diameters)
 
 
 @themed

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from gredkit.registry import FIGURES
 from gredkit.reports.drawing.lines import (
     References,
     cross_lost,
@@ -17,12 +18,15 @@ from gredkit.reports.drawing.lines import (
     score_handles,
     score_line,
 )
+from gredkit.reports.drawing.many import LINES, fewer, noted
 from gredkit.reports.drawing.panels import by, head, in_columns, legend, message, name_scores, no_scores, panels
 from gredkit.reports.drawing.style import INK, PALE, looks, themed
 from gredkit.reports.drawing.trials import (
     DATASET,
     axis_columns,
+    changes_together,
     compared,
+    has_scores,
     k_column,
     last_hops,
     plain,
@@ -31,9 +35,37 @@ from gredkit.reports.drawing.trials import (
     values,
     written,
 )
+from gredkit.reports.figures.base import StudyFigure
+from gredkit.reports.published import references_of
+from gredkit.reports.study import StudyData
 
 Diameters = Mapping[str, tuple[float, float]]
 SPECIAL = {None: ("diam.", "each graph's own diameter"), DATASET: (DATASET, "largest distance in training")}
+
+
+@FIGURES.register("k_ablation")
+class KAblation(StudyFigure):
+    """Test score against K, for studies that vary it."""
+
+    title = "Test score against K, the number of hops that a node looks"
+    caption = (
+        "One panel per dataset: small dots are seeds, the line joins their means, the band is one standard deviation. "
+        "A peak between the ends says that looking farther stops helping; a line that rises to the diameter says that "
+        "the task needs the whole graph. At 'diam.' each graph is read up to its own diameter (K = None, drawn at the "
+        "median), at 'dataset' every graph up to the largest distance in the training split (K = 'dataset'). Dashed "
+        "lines are published values, with another training budget."
+    )
+    order = 10
+
+    def draw(self, study: StudyData) -> Figure | None:
+        trials = compared(study.results)
+        columns, column = axis_columns(trials), k_column(trials)
+        if not has_scores(trials) or column is None or column not in columns:
+            return None
+        if len(columns) == 2 and changes_together(trials, *columns):
+            return None  # the score does not follow K alone
+        few, said = fewer(trials, lines_of(trials, column), "line", LINES)
+        return noted(k_ablation(few, study.diameters, references_of(study.results)), said)
 
 
 @themed

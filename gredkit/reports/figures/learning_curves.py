@@ -7,11 +7,33 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from gredkit.registry import FIGURES
+from gredkit.reports.drawing.many import few_variants, noted
 from gredkit.reports.drawing.panels import by, legend, message, name_scores, no_scores, panels, say, wrapped
 from gredkit.reports.drawing.style import INK, Look, looks, themed
-from gredkit.reports.drawing.trials import compared, larger_is_better, score_name, without_score
+from gredkit.reports.drawing.trials import compared, has_scores, larger_is_better, score_name, without_score
+from gredkit.reports.figures.base import StudyFigure
+from gredkit.reports.study import StudyData
 
 FAR = 20  # an error that falls by more than this factor is drawn on a logarithmic axis
+
+
+@FIGURES.register("learning_curves")
+class LearningCurves(StudyFigure):
+    """Validation score of each variant after every epoch."""
+
+    title = "Validation score after each epoch"
+    caption = (
+        "The line is the mean over seeds, the band one standard deviation; a cross marks where a trial diverged. A "
+        "curve that still rises at the end says that the number of epochs limited the score, and not the variant."
+    )
+    order = 60
+
+    def draw(self, study: StudyData) -> Figure | None:
+        if study.curves.empty or not has_scores(study.results):
+            return None
+        few, said = few_variants(study.results)
+        return noted(learning_curves(few, study.curves[study.curves["id"].isin(few["id"])]), said)
 
 
 @themed

@@ -1,31 +1,56 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from gredkit.registry import REPORTS
-from gredkit.reports.numbers import several
-from gredkit.reports.published import reference
-from gredkit.reports.statistics import TASK
+from gredkit.errors import UserError
+from gredkit.imports import of_the_user
+from gredkit.registry import FIGURES, REPORTS
+from gredkit.reports.figures.base import StudyFigure
 from gredkit.reports.study import StudyData
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @REPORTS.register("figures")
 def figures(study: StudyData, folder: Path) -> list[Path]:
-    """Those that answer the study's question, as PNG and PDF."""
-    from gredkit.reports.drawing.style import save
-    from gredkit.reports.figures.of_study import figures_of_study  # matplotlib is loaded by those who draw
+    """Every registered figure that has something to show of the study, as PNG and PDF."""
+    from gredkit.reports.drawing.style import save  # matplotlib is loaded only where something is drawn
 
-    published = references(study.results)
-    recorded = study.curves, study.eigenvalues, study.hop_weights
-    chosen = figures_of_study(study.results, *recorded, study.diameters, published)
-    return [path for name, figure in chosen for path in save(figure, folder, name)]
+    return [
+        path
+        for name, kind, figure in drawn(study)
+        for path in save(figure, folder, name, kind.title, kind.caption_of(study))
+    ]
 
 
-def references(results: pd.DataFrame) -> dict[str, list[tuple[str, float]]]:
-    """The paper's value on each dataset that has one, with a label that names both budgets."""
-    found = {}
-    for (dataset, metric), rows in results.groupby(TASK, sort=False):
-        if known := reference(dataset, metric):
-            here = several(int(rows["epochs"].max()), "epoch")
-            found[dataset] = [(f"paper, {known.budget} (here {here})", known.mean)]
-    return found
+def drawn(study: StudyData) -> Iterator[tuple[str, StudyFigure, Figure]]:
+    """Name, kind and figure, one after the other in their order."""
+    kinds = {name: _made(name) for name in FIGURES}
+    for name in sorted(kinds, key=lambda name: (kinds[name].order, name)):
+        figure = _draw(name, kinds[name], study)
+        if figure is not None:
+            yield name, kinds[name], figure
+
+
+def _made(name: str) -> StudyFigure:
+    if not (isinstance(FIGURES[name], type) and issubclass(FIGURES[name], StudyFigure)):
+        raise UserError(f"the figure {name!r} is not a class derived from {StudyFigure.__module__}.StudyFigure")
+    with of_the_user(f"the figure {name!r} cannot be made"):
+        return FIGURES[name]()
+
+
+def _draw(name: str, kind: StudyFigure, study: StudyData) -> Figure | None:
+    from matplotlib.figure import Figure
+
+    if type(kind).__module__.startswith("gredkit."):
+        return kind.draw(study)
+    with of_the_user(f"the figure {name!r} cannot be drawn"):
+        figure = kind.draw(study)
+    if figure is not None and not isinstance(figure, Figure):
+        raise UserError(
+            f"the figure {name!r} returned a {type(figure).__name__}: let draw() return a matplotlib Figure, or None"
+        )
+    return figure

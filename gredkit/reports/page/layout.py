@@ -1,4 +1,4 @@
-"""How a table is laid out, before it is written in a language: a row a variant, a column a dataset, then the costs."""
+"""How a table is laid out before it is written: one row per variant, one column per dataset, then the costs."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,10 @@ from gredkit.reports.numbers import DOWN, NOTHING, UP, decimals, mean_and_spread
 from gredkit.reports.paired import LEAST_PAIRS
 from gredkit.reports.published import Reference, reference
 from gredkit.reports.statistics import TASK
+from gredkit.reports.timing import why_no_times, with_kernels
 
-COSTS = {"parameters": "parameters", "seconds_per_epoch": "seconds an epoch", "peak_mb": "peak memory (MB)"}
+TIME = "seconds_per_epoch"
+COSTS = {"parameters": "parameters", TIME: "seconds per epoch", "peak_mb": "peak memory (MB)"}
 SCORE, TRAIN = "test score", "training score"
 TEST = "paired t test over seeds, corrected"
 PUBLISHED = "GRED, published"
@@ -30,7 +32,8 @@ class Grid:
     columns: list[tuple[str, str]]
     rows: list[list[Cell]]
     published: list[Cell]  # a row of the paper's values, or nothing
-    notes: list[str]
+    notes: list[str]  # what a reader of the scores must know
+    cost_notes: list[str]  # what a reader of the costs must know
 
 
 def grid(summary: pd.DataFrame) -> Grid:
@@ -50,7 +53,7 @@ def grid(summary: pd.DataFrame) -> Grid:
             columns.append((TRAIN, f"{dataset} ({metric_name(metric)})"))
             cells.append({variant: _train(row, decimals(here["train_std"])) for variant, row in here.iterrows()})
             published.append(Cell(""))
-    for cost, title in COSTS.items():
+    for cost, title in costs(summary).items():
         for (dataset, _), here in tasks.items():
             columns.append((title, dataset))
             cells.append({variant: Cell(_cost(value, cost)) for variant, value in here[cost].items()})
@@ -64,7 +67,21 @@ def grid(summary: pd.DataFrame) -> Grid:
         ],
         published=[Cell(PUBLISHED), *published] if is_known else [],
         notes=_notes(summary, usual, is_known),
+        cost_notes=_cost_notes(summary),
     )
+
+
+def costs(summary: pd.DataFrame) -> dict[str, str]:
+    """The costs that are shown, with their titles: times only if all trials ran alone."""
+    is_timed = not why_no_times(summary[summary["n"] > 0])
+    return {cost: title for cost, title in COSTS.items() if cost != TIME or is_timed}
+
+
+def _cost_notes(summary: pd.DataFrame) -> list[str]:
+    """Why there are no times, or which variants were faster because of compiled kernels."""
+    scored = summary[summary["n"] > 0]
+    note = why_no_times(scored) or with_kernels(scored)
+    return [note] if note else []
 
 
 def _score(row: pd.Series, digits: int, usual: int) -> Cell:
@@ -82,7 +99,7 @@ def _train(row: pd.Series, digits: int) -> Cell:
 def _cost(value: float, cost: str) -> str:
     if pd.isna(value):
         return NOTHING
-    return significant(value) if cost == "seconds_per_epoch" else f"{value:,.0f}"
+    return significant(value) if cost == TIME else f"{value:,.0f}"
 
 
 def _published(known: Reference | None) -> Cell:
@@ -96,14 +113,14 @@ def _usual_seeds(summary: pd.DataFrame) -> int:
 
 
 def _notes(summary: pd.DataFrame, usual: int, is_published: bool) -> list[str]:
-    """What must be known to read the cells."""
+    """What a reader of the cells must know."""
     if not usual:
         return ["No trial has finished yet." if len(summary) else "There are no trials yet."]
     rest = ", unless the cell says otherwise" if (summary["n"] != usual).any() else ""
     over = f"mean ± standard deviation over {usual} seeds" if usual > 1 else "one seed, so no spread is known"
     notes = [f"Test score: {over}{rest}."]
     if summary["train_mean"].notna().any():
-        notes.append("Training score: of the model that is tested, on the graphs that it was trained with.")
+        notes.append("Training score: that of the tested model on its training graphs.")
     notes += _about_bold(summary)
     notes.append(f"Trained for {_epochs(summary)}.")
     if is_published:

@@ -2,16 +2,15 @@
 
 import base64
 import hashlib
-import struct
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
 import pandas as pd
+from PIL import Image
 
 from gredkit.reports.again import row_command, store_command, trial_command
-from gredkit.reports.captions import caption
 from gredkit.reports.numbers import several
 from gredkit.reports.page.html import Html, code, folded, joined, tag
 from gredkit.reports.page.tables import MOST, link, scores, trials
@@ -88,11 +87,12 @@ def _findings(said: list[str]) -> Html:
 
 
 def _figure(png: Path) -> Html:
-    """On white in any light, with the width that it needs, so that nothing moves while the page opens."""
-    title, text = caption(png.stem)
-    data = png.read_bytes()
-    width, height = (pixels // SHARPNESS for pixels in struct.unpack(">II", data[16:24]))
-    source = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    """A picture with the title and caption that its file carries; the size is known before the page is laid out."""
+    with Image.open(png) as image:
+        width, height = (pixels // SHARPNESS for pixels in image.size)
+        title = image.info.get("Title") or png.stem.replace("_", " ")
+        text = image.info.get("Description", "")
+    source = f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode()}"
     pdf = tag("a", "PDF", href=quote(f"{png.stem}.pdf"))
     return tag(
         "figure",

@@ -1,4 +1,4 @@
-"""The tables of the page: a row a variant and dataset, and a row a trial."""
+"""The tables of the page: one row per variant and dataset, and one row per trial."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,11 +8,12 @@ import pandas as pd
 from gredkit.reports.again import run_address, trial_command
 from gredkit.reports.numbers import NOTHING, p_value, several, significant
 from gredkit.reports.page.html import Column, Html, folded, joined, number, sortable, tag
-from gredkit.reports.page.layout import COSTS, PUBLISHED, SCORE, Grid, grid
+from gredkit.reports.page.layout import PUBLISHED, SCORE, Grid, costs, grid
 from gredkit.reports.published import reference
 from gredkit.reports.statistics import GROUP, TASK
 from gredkit.reports.study import StudyData
 from gredkit.reports.summary import about_intervals
+from gredkit.reports.timing import why_no_times
 
 Row = dict[str, Any]
 Titles = dict[tuple[str, ...], str]  # of each dataset and metric
@@ -38,7 +39,7 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
     laid = grid(summary)
     if not laid.rows:
         return joined(tag("p", note) for note in laid.notes)
-    notes = list(laid.notes)
+    notes = [*laid.notes, *laid.cost_notes]
     if len(comparisons):
         notes.append(f"Difference: to {', '.join(comparisons['base'].unique())}, {DIFFERENCE}")
     if comparisons["low"].notna().any():
@@ -50,11 +51,16 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
     numbers = list(dict.fromkeys(group for group, _ in laid.columns))[1:]  # beside the test score
     names = [SCORE, "seeds", *DIFFERENCES, *numbers]
     columns = (Column("dataset"), Column("variant"), *(Column(name, True) for name in names), Column("again"))
-    rows = [*_variants(summary.head(MOST), comparisons, laid, titles), *_published(titles, len(numbers))]
+    rows = [
+        *_variants(summary.head(MOST), comparisons, laid, titles, list(costs(summary))),
+        *_published(titles, len(numbers)),
+    ]
     return joined([sortable(columns, rows, "Test scores"), tag("p", " ".join(notes), class_="notes")])
 
 
-def _variants(summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid, titles: Titles) -> Iterator[Html]:
+def _variants(
+    summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid, titles: Titles, shown: list[str]
+) -> Iterator[Html]:
     """The texts are those of the other tables, the numbers that they are sorted by are exact."""
     places = {task: place for place, task in enumerate(titles)}
     cells_of = {cells[0].text: cells[1:] for cells in laid.rows}
@@ -63,7 +69,7 @@ def _variants(summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid, titl
     for nth, row in enumerate(summary.to_dict("records")):
         group = tuple(row[name] for name in GROUP)
         score, *others = cells_of[str(row["variant"])][places[group[:2]] :: len(places)]  # one of each group
-        values = [row[name] for name in (["train_mean"] if len(others) > len(COSTS) else []) + list(COSTS)]
+        values = [row[name] for name in [*["train_mean"] * (len(others) > len(shown)), *shown]]
         yield tag(
             "tr",
             tag("td", titles[group[:2]]),
@@ -122,7 +128,10 @@ def trials(study: StudyData, final: pd.DataFrame) -> Html:
     rest = ""
     if len(final) > MOST:
         rest = f"These are the first {MOST:,} of {len(final):,} trials; results.parquet has all."
-    shown = {name: title for name, title in MEASURED.items() if name != "train" or _is_known(final, name)}
+    hidden = {"train"} if not _is_known(final, "train") else set()
+    if why_no_times(final[final["score"].notna()]):
+        hidden.add("seconds")
+    shown = {name: title for name, title in MEASURED.items() if name not in hidden}
     names = [Column("seed", True), Column("state"), *(Column(title, True) for title in shown.values())]
     columns = (Column("dataset"), Column("variant"), *names, Column("run"), Column("again"))
     rows = (_trial(study, row, list(shown)) for row in final.head(MOST).to_dict("records"))

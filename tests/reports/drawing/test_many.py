@@ -4,7 +4,8 @@ import pytest
 from reports.figures.made_frames import curves_frame, flavour_axes, results_frame, texts
 
 from gredkit.reports.drawing.many import MOST, fewer
-from gredkit.reports.figures.of_study import figures_of_study
+from gredkit.reports.generators.figures import drawn
+from gredkit.reports.study import StudyData
 
 MANY = [f"v{i:03}" for i in range(60)]
 
@@ -34,7 +35,7 @@ def test_a_variant_without_a_score_is_last():
 
 def test_every_figure_of_many_says_so_and_stays_small():
     results = results_frame(flavour_axes(MANY), ["digits"], seeds=1)
-    for name, figure in figures_of_study(results, curves_frame(results, 2), results.iloc[:0], results.iloc[:0]):
+    for name, _, figure in drawn(StudyData("many", results, curves_frame(results, 2))):
         assert any("of 60; table.csv has all" in " ".join(text.split()) for text in texts(figure)), name
         assert figure.get_figheight() < 12
 
@@ -42,7 +43,7 @@ def test_every_figure_of_many_says_so_and_stays_small():
 def test_a_map_of_too_many_values_is_not_drawn():
     axes = {f"{K} {rate}": {"K": K, "fit.learning_rate": rate} for K in (1, 2) for rate in range(1, 40)}
     results = results_frame(axes, ["digits"], seeds=1)
-    figures = dict(figures_of_study(results, *[results.iloc[:0]] * 3))
+    figures = {name: figure for name, _, figure in drawn(StudyData("many", results))}
     assert list(figures) == ["k_ablation", "flavours", "cost"]
     (said,) = [text for text in texts(figures["flavours"]) if "Shown are" in text]
     assert "There is no map of K and learning_rate: one of them has more than 24 values." in " ".join(said.split())

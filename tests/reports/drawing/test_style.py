@@ -15,7 +15,8 @@ from gredkit.reports.figures.eigenvalues import eigenvalues
 from gredkit.reports.figures.flavours import flavours
 from gredkit.reports.figures.k_ablation import k_ablation
 from gredkit.reports.figures.learning_curves import learning_curves
-from gredkit.reports.figures.of_study import figures_of_study
+from gredkit.reports.generators.figures import drawn
+from gredkit.reports.study import StudyData
 
 
 def test_no_two_of_forty_variants_look_alike():
@@ -92,8 +93,8 @@ def test_the_look_does_not_depend_on_the_users_settings_and_leaves_them_alone():
 def test_a_study_gets_the_figures_of_its_question(axes, expected):
     results = results_frame(axes, ["digits"], seeds=1)
     recorded = curves_frame(results), eigenvalues_frame(results), hop_weights_frame(results)
-    names = [name for name, _ in figures_of_study(results, *recorded)]
+    names = [name for name, *_ in drawn(StudyData("made", results, *recorded))]
     assert names == [*expected, "eigenvalues", "hop_filter", "learning_curves", "cost"]
     failed = results.assign(state="failed")
     recorded = curves_frame(failed), eigenvalues_frame(failed), hop_weights_frame(failed)
-    assert [name for name, _ in figures_of_study(failed, *recorded)] == ["scores"]
+    assert [name for name, *_ in drawn(StudyData("made", failed, *recorded))] == ["scores"]

@@ -38,6 +38,7 @@ def results_frame(
                         "larger_is_better": dataset not in ERRORS, "parameters": 100_000 + 5_000 * place,
                         "test": test if state == "finished" else None, "validation": test, "epoch": 4, "seconds": 9.0,
                         "seconds_per_epoch": 1.0 + place + 0.1 * seed, "peak_mb": 500.0 + 60 * place, "epochs": 6,
+                        "jobs": 1, "other_load": 0.02, "kernels": "no: unknown parts" if place else "yes",
                         **{f"axis:{name}": value for name, value in axes[variant].items()},
                     }
                 )  # fmt: skip

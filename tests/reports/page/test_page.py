@@ -1,7 +1,6 @@
 """The page of a study has what a reader asks for, whatever became of the trials."""
 
 import base64
-import inspect
 import os
 import re
 import subprocess
@@ -14,10 +13,11 @@ from helpers.known_results import FLAVOURS, results
 from helpers.page_studies import HOSTILE, full_study, hostile_study, large_study, made_study, picture
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
+from gredkit.registry import FIGURES
 from gredkit.reports.again import row_command, run_address, trial_command
-from gredkit.reports.captions import CAPTIONS
-from gredkit.reports.figures import of_study
+from gredkit.reports.drawing.style import save
 from gredkit.reports.page.page import page
 from gredkit.reports.page.tables import MOST
 from gredkit.reports.statistics import comparisons
@@ -258,22 +258,32 @@ def test_any_name_is_shown_as_it_is(name):
     assert f"“{name}”" in listed(document, "Missing or failed")[0]
 
 
-@pytest.mark.parametrize("name", [*CAPTIONS, "my own figure"])
-def test_a_figure_has_its_picture_its_caption_and_a_pdf(name, tmp_path):
-    path = picture(tmp_path / f"{name}.png")
+def test_a_picture_without_a_title_is_named_after_its_file(tmp_path):
+    path = picture(tmp_path / "my own_figure.png")
     figure = next(read(full_study(), [path]).find("figure"))
     image = next(figure.find("img"))
     assert base64.b64decode(image["src"].removeprefix("data:image/png;base64,")) == path.read_bytes()
     assert (image["width"], image["height"]) == ("20", "10")
-    title, text = CAPTIONS.get(name, (name, ""))
-    assert title in image["alt"]
-    assert f"{title}. {text}" in next(figure.find("figcaption")).text
-    assert next(figure.find("a"))["href"] == f"{name}.pdf".replace(" ", "%20")
+    assert image["alt"] == "Figure: my own figure"
+    assert next(figure.find("figcaption")).text.startswith("my own figure. ")
+    assert next(figure.find("a"))["href"] == "my%20own_figure.pdf"
 
 
-def test_every_figure_of_a_study_has_a_caption():
-    named = re.findall(r'yield "(\w+)"', inspect.getsource(of_study))
-    assert set(named) == set(CAPTIONS)
+def test_title_and_caption_come_with_the_picture(tmp_path):
+    drawn = Figure(figsize=(2, 1))
+    png, pdf = save(drawn, tmp_path, "own", "Scores <by> λ", "How to read it: ‖M_k‖ & “more”.")
+    figure = next(read(full_study(), [png]).find("figure"))
+    assert next(figure.find("img"))["alt"] == "Figure: Scores <by> λ"
+    assert next(figure.find("figcaption")).text == "Scores <by> λ. How to read it: ‖M_k‖ & “more”. PDF"
+    assert b"/Title" in pdf.read_bytes()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_has_a_title_and_a_caption(name):
+    kind = FIGURES[name]()
+    assert len(kind.title) > 8
+    assert kind.caption.endswith(".")
+    assert not kind.title.endswith(".")
 
 
 def test_ten_thousand_trials_fit():

@@ -1,0 +1,52 @@
+"""Whether the times of trials can be compared, and which trials ran with compiled kernels."""
+
+import pandas as pd
+
+QUIET = 0.1  # the largest share of the processor that other programs may use while a time is measured
+ADVICE = "run the study with --jobs 1 on a quiet machine to compare times"
+
+
+def why_no_times(trials: pd.DataFrame) -> str:
+    """One sentence that says why times are left out; empty if each of these trials ran alone on its machine.
+
+    `trials` has the columns `jobs` and `other_load`, with one row per trial, or with the largest of several trials.
+    """
+    if trials.empty:
+        return ""
+    jobs, load = (
+        pd.to_numeric(trials[name], errors="coerce") if name in trials else pd.Series(float("nan"), trials.index)
+        for name in ("jobs", "other_load")
+    )
+    if jobs.isna().any() or load.isna().any():
+        return f"Times are left out, because it is not known whether every trial ran alone: {ADVICE}."
+    if jobs.max() > 1:
+        return f"Times are left out, because up to {jobs.max():.0f} trials ran side by side: {ADVICE}."
+    if load.max() > QUIET:
+        return (
+            f"Times are left out, because other programs used up to {load.max():.0%} of the processor: {ADVICE}."
+        ).replace("%", " %", 1)
+    return ""
+
+
+def with_kernels(trials: pd.DataFrame) -> str:
+    """One sentence that says which variants ran with compiled kernels; empty if that is not known.
+
+    `trials` has the columns `variant` and `kernels`, with one row per trial, or with all answers of several trials.
+    """
+    told = (trials["kernels"] if "kernels" in trials else pd.Series("", trials.index)).fillna("").astype(str)
+    fused = told.str.contains(r"\byes\b").astype(float).mask(told.str.contains(r"yes\b.|.\byes"), 0.5)
+    known = trials.assign(fused=fused)[told != ""]
+    shares = known.groupby("variant", sort=False)["fused"].mean()
+    if shares.empty:
+        return ""
+    if (shares == 1).all():
+        return "All variants ran with compiled kernels."
+    if (shares == 0).all():
+        return "All variants ran without compiled kernels."
+    groups = (
+        ("with", shares[shares == 1]),
+        ("without", shares[shares == 0]),
+        ("only partly with", shares[shares % 1 > 0]),
+    )
+    said = [f"{', '.join(map(str, names.index))} ran {how}" for how, names in groups if len(names)]
+    return f"{said[0]} compiled kernels{''.join(f'; {more} them' for more in said[1:])}."
