@@ -1,5 +1,7 @@
 """Times are compared only if every trial ran alone, and a reader learns who ran with compiled kernels."""
 
+from typing import Any
+
 import pandas as pd
 import pytest
 from helpers.html_tree import tree
@@ -13,7 +15,7 @@ from gredkit.reports.page.page import page
 from gredkit.reports.tables import csv, latex, markdown, summary
 from gredkit.reports.timing import why_no_times, with_kernels
 
-BUSY = {
+BUSY: dict[str, tuple[dict[str, Any], str]] = {
     "side by side": ({"jobs": 2}, "because up to 2 trials ran side by side: run the study with --jobs 1"),
     "other programs": ({"other_load": 0.43}, "because other programs used up to 43 % of the processor: run the study"),
     "older": ({"jobs": None}, "because it is not known whether every trial ran alone: run the study"),
