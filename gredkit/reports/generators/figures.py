@@ -36,10 +36,11 @@ def drawn(study: StudyData) -> Iterator[tuple[str, StudyFigure, Figure]]:
 
 
 def _made(name: str) -> StudyFigure:
-    if not (isinstance(FIGURES[name], type) and issubclass(FIGURES[name], StudyFigure)):
+    kind = FIGURES[name]
+    if not isinstance(kind, type) or not issubclass(kind, StudyFigure):
         raise UserError(f"the figure {name!r} is not a class derived from {StudyFigure.__module__}.StudyFigure")
     with of_the_user(f"the figure {name!r} cannot be made"):
-        return FIGURES[name]()
+        return kind()
 
 
 def _draw(name: str, kind: StudyFigure, study: StudyData) -> Figure | None:
