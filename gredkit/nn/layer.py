@@ -1,14 +1,14 @@
 """The GRED layer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from torch import Tensor, nn
 
 from gredkit import ranges
 from gredkit.nn.dense import GELU, Dense
 from gredkit.nn.hop_index import HopIndex
-from gredkit.nn.kernels import known, ops
-from gredkit.nn.kernels.usable import can_fuse
+from gredkit.nn.kernels import known
+from gredkit.nn.kernels.choice import fused_layer, fused_stack
 from gredkit.registry import AGGREGATORS, ENCODERS
 
 EPS = 1e-6  # of all layer norms, as published
@@ -47,10 +47,13 @@ class SetMLP(nn.Module):
 class GREDLayer(nn.Module):
     """Aggregates every hop set, reads each node's sequence of hops, and gates what was read.
 
-    x_s = MLP2(AGG{h_u : u∈s});  z = LN(x);  y_v = drop(gelu(ENC(z_{v,K}, …, z_{v,0})))
-    h'_v = drop(GLU(y_v)) + x_{v,0}
-    With `empty_hops='constant'` a hop without nodes is read as the row of the empty set, as published; with
-    `'zero'` it is not there, as the theorem pads.
+    x_s = MLP2(AGG{h_u : u∈s});  z = LN(x);  y_v = ENC(z_{v,K}, …, z_{v,0})
+    h'_v = drop(GLU(drop(gelu(y_v)))) + x_{v,0}
+
+    dim: width of the rows. aggregator, encoder: a name, or anything that builds one from a width. expand: width of
+    the set MLP as a multiple of dim. glu: 'full' or 'half'. gelu: 'erf' or 'tanh'. dropout: the share that is dropped.
+    empty_hops: 'constant' reads a hop without nodes as the row of the empty set, as published; with 'zero' there is
+    no such hop, as the theorem pads.
     Shape: h [nodes, dim] -> [nodes, dim]
     """
 
@@ -80,66 +83,29 @@ class GREDLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
-        a = self.aggregator(h, hops)
-        if (fused := _at_once([self], known.BEHIND_SUMS, a, hops)) is not None:
+        if (fused := fused_layer(self, h, hops)) is not None:  # the same function, by compiled kernels
             return fused
+        x = self.mlp(self.aggregator(h, hops))  # eqs. 2 and 3: one row per hop set
         sequences = self.sequences(hops)
-        z, x = self.rows(a, sequences)
-        return self.gated(self.encoder(z, sequences), x)
+        y = self.encoder(self.norm(x), sequences)  # eqs. 4 to 6: from the farthest hop to the node itself
+        return self.gated(y) + sequences.targets.sum(x)  # eq. 7, and the skip connection
 
     def sequences(self, hops: HopIndex) -> HopIndex:
         """The hops as the encoder reads them."""
         return hops.with_empty_hops if self.empty_hops == "constant" else hops
 
-    def rows(self, a: Tensor, hops: HopIndex) -> tuple[Tensor, Tensor]:
-        """z of every set, and x of every node's own. Shape: a [sets + 1, dim] -> [sets + 1, dim], [nodes, dim]"""
-        if can_fuse(a) and known.is_itself(hops) and a.shape[:-1] == (hops.num_sets + 1,):
-            found = known.read((known.MLP, self.mlp), (known.NORM, self.norm), d=a.shape[1])
-            if found is not None:
-                return ops.set_mlp(a, hops.index, [*found.weights[0], *found.weights[1]], found.gelu, found.eps)
-        x = self.mlp(a)
-        return self.norm(x), hops.targets.sum(x)
-
-    def gated(self, y: Tensor, x: Tensor) -> Tensor:
-        """What becomes of what was read. Shape: [nodes, dim], [nodes, dim] -> [nodes, dim]"""
-        if can_fuse(y, x) and y.dim() == 2 and y.shape == x.shape:
-            parts = (known.GELU, self.gelu), (known.GLU, self.glu), (known.DROPOUT, self.dropout)
-            if (found := known.read(*parts, d=y.shape[1])) is not None:
-                return ops.gate(y, x, found.weights[1], found.gelu, found.dropout)
-        return self.dropout(self.glu(self.dropout(self.gelu(y)))) + x
+    def gated(self, y: Tensor) -> Tensor:
+        """drop(GLU(drop(gelu(y)))). Shape: [nodes, dim] -> [nodes, dim]"""
+        return self.dropout(self.glu(self.dropout(self.gelu(y))))
 
     def extra_repr(self) -> str:
         return f"empty_hops={self.empty_hops!r}"
 
 
 def through(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> Tensor:
-    """h behind all the layers: at once if they add up their sets and kernels can do the rest, else one by one.
-
-    Shape: [nodes, dim] -> [nodes, dim]
-    """
-    if (fused := _at_once(list(layers), known.LAYER, h, hops)) is not None:
+    """Apply all layers, in one call if kernels can do that. Shape: h [nodes, dim] -> [nodes, dim]"""
+    if (fused := fused_stack(layers, h, hops)) is not None:
         return fused
     for layer in layers:
         h = layer(h, hops)
     return h
-
-
-def _at_once(layers: Sequence[nn.Module], part: known.Part, x: Tensor, hops: HopIndex) -> Tensor | None:
-    """What the layers make of x by kernels, or None where those do not know them or another way is faster.
-
-    Shape: x [nodes, dim], or [sets + 1, dim] if it is `BEHIND_SUMS` -> [nodes, dim]
-    """
-    if not can_fuse(x) or not known.is_itself(hops):
-        return None
-    sets = None if part is known.BEHIND_SUMS else hops.sets
-    rows = hops.num_sets + 1 if sets is None else hops.num_nodes
-    if x.shape[:-1] != (rows,) or not (sets is None or known.is_itself(sets)):
-        return None
-    found = known.read(*((part, layer) for layer in layers), d=x.shape[1])
-    if found is None or len(set(map(len, found.weights))) != 1:  # no layer, or gates of both forms
-        return None
-    sequences: HopIndex = layers[0].sequences(hops)  # type: ignore[operator]
-    if not all(layer.encoder.is_folded(sequences) for layer in layers):  # type: ignore[operator, union-attr]
-        return None
-    weights = [ops.LayerWeights(one[:8], one[8:15], one[15:]) for one in found.weights]
-    return ops.layers(x, sequences.index, sets, sequences.width, weights, found.gelu, found.eps, found.dropout)

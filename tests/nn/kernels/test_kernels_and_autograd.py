@@ -173,8 +173,8 @@ def test_a_method_changed_on_a_class_is_called(path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(F, "linear"), (F, "layer_norm"), (F, "gelu"), (nn.Module, "__call__"), (LRU, "_polar"), (GREDLayer, "rows"),
-     (HopIndex, "with_empty_hops")],
+    [(F, "linear"), (F, "layer_norm"), (F, "gelu"), (nn.Module, "__call__"), (LRU, "_polar"), (GREDLayer, "gated"),
+     (GREDLayer, "sequences"),     (HopIndex, "with_empty_hops")],
 )  # fmt: skip
 def test_what_a_kernel_skips_is_called_where_somebody_changed_it(owner, name, monkeypatch):
     layers, index, h = built(count=2)

@@ -1,0 +1,81 @@
+"""Whether the kernels or the modules do the work of GRED layers: the only place that decides it.
+
+The kernels compute the same function as the modules. They are used where `known` recognises every module, weight and
+setting and `usable` says that kernels can run on these tensors; otherwise the modules are called.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from torch import Tensor, nn
+
+from gredkit.nn.kernels import known, ops
+from gredkit.nn.kernels.usable import can_fuse
+
+if TYPE_CHECKING:
+    from gredkit.nn.hop_index import HopIndex
+    from gredkit.nn.layer import GREDLayer
+
+
+def fused_stack(layers: nn.ModuleList, h: Tensor, hops: "HopIndex") -> Tensor | None:
+    """All layers in one call of the kernels; None if they cannot do that, or another way is faster.
+
+    Shape: h [nodes, dim] -> [nodes, dim]
+    """
+    return _at_once(list(layers), known.LAYER, h, hops)
+
+
+def fused_layer(layer: "GREDLayer", h: Tensor, hops: "HopIndex") -> Tensor | None:
+    """One layer: in one call behind its aggregator, or part by part with kernels where they apply.
+
+    None if kernels cannot run on these tensors at all, or if this is a subclass or has methods of its own.
+    Shape: h [nodes, dim] -> [nodes, dim]
+    """
+    if not can_fuse(h) or not known.is_itself(layer):
+        return None
+    a = layer.aggregator(h, hops)
+    if (done := _at_once([layer], known.BEHIND_SUMS, a, hops)) is not None:
+        return done
+    sequences = layer.sequences(hops)
+    z, x = _rows(layer, a, sequences)
+    return _gated(layer, layer.encoder(z, sequences), x)
+
+
+def _rows(layer: "GREDLayer", a: Tensor, hops: "HopIndex") -> tuple[Tensor, Tensor]:
+    """z of every set, and x of every node itself. Shape: a [sets + 1, dim] -> [sets + 1, dim], [nodes, dim]"""
+    if can_fuse(a) and known.is_itself(hops) and a.shape[:-1] == (hops.num_sets + 1,):
+        found = known.read((known.MLP, layer.mlp), (known.NORM, layer.norm), d=a.shape[1])
+        if found is not None:
+            return ops.set_mlp(a, hops.index, [*found.weights[0], *found.weights[1]], found.gelu, found.eps)
+    x = layer.mlp(a)
+    return layer.norm(x), hops.targets.sum(x)
+
+
+def _gated(layer: "GREDLayer", y: Tensor, x: Tensor) -> Tensor:
+    """Shape: y [nodes, dim], x [nodes, dim] -> [nodes, dim]"""
+    if can_fuse(y, x) and y.dim() == 2 and y.shape == x.shape:
+        parts = (known.GELU, layer.gelu), (known.GLU, layer.glu), (known.DROPOUT, layer.dropout)
+        if (found := known.read(*parts, d=y.shape[1])) is not None:
+            return ops.gate(y, x, found.weights[1], found.gelu, found.dropout)
+    return layer.gated(y) + x
+
+
+def _at_once(layers: Sequence[nn.Module], part: known.Part, x: Tensor, hops: "HopIndex") -> Tensor | None:
+    """Layers in one call; None if the kernels do not know them, or another way is faster.
+
+    Shape: x [nodes, dim], or [sets + 1, dim] if it is `BEHIND_SUMS` -> [nodes, dim]
+    """
+    if not can_fuse(x) or not known.is_itself(hops):
+        return None
+    sets = None if part is known.BEHIND_SUMS else hops.sets
+    rows = hops.num_sets + 1 if sets is None else hops.num_nodes
+    if x.shape[:-1] != (rows,) or not (sets is None or known.is_itself(sets)):
+        return None
+    found = known.read(*((part, layer) for layer in layers), d=x.shape[1])
+    if found is None or len(set(map(len, found.weights))) != 1:  # no layer, or gates of both forms
+        return None
+    sequences: HopIndex = layers[0].sequences(hops)  # type: ignore[operator]
+    if not all(layer.encoder.is_folded(sequences) for layer in layers):  # type: ignore[operator, union-attr]
+        return None
+    weights = [ops.LayerWeights(one[:8], one[8:15], one[15:]) for one in found.weights]
+    return ops.layers(x, sequences.index, sets, sequences.width, weights, found.gelu, found.eps, found.dropout)
