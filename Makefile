@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ablation test chaos sanitize setup scatter lint types bench wheel clean
+.PHONY: ablation test chaos sanitize setup scatter lint types docs bench wheel clean
 
 ablation: setup  ## train the encoders of the RNN-flavour ablation and print the table
 	$(BIN)/python -m gredkit.run --gin ablations/rnn_flavors.gin
@@ -33,6 +33,9 @@ lint: setup
 
 types: setup
 	$(BIN)/mypy
+
+docs: setup  ## build the site of docs/ into site/
+	$(BIN)/python -m mkdocs build
 
 bench: setup  ## race gredkit against the usual ways
 	$(BIN)/python -m gredkit.bench

@@ -1,7 +1,8 @@
-"""The results that README and gin headers quote, written from the committed reports: python tests/quoted.py --write
+"""What README, docs and gin headers copy from reports and registries: python tests/quoted.py --write
 
-In the README a block from `<!-- results of STUDY -->` to `<!-- end of results -->` has the table and the findings of
-reports/STUDY. In a gin header the scores of a variant, on the dataset that the file is named after, are quoted as
+In a page, a block from `<!-- results of STUDY -->` to `<!-- end of results -->` has the table and the findings of
+reports/STUDY. One from `<!-- components of KIND -->` to `<!-- end of components -->` lists what a kind has.
+In a gin header the scores of a variant, on the dataset that the file is named after, are quoted as
 `0.936 ± 0.010, 14 s a seed (reports/STUDY, VARIANT)`; the seconds may be left out. Without --write it only says which
 files are stale.
 """
@@ -14,6 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from gredkit.config.bindings import CONFIGURABLES
+from gredkit.registry import REGISTRIES, Component, describe, hyperparameters
 from gredkit.reports.numbers import decimals, mean_and_spread, several
 from gredkit.reports.page.layout import grid
 from gredkit.reports.statistics import comparisons, final
@@ -21,9 +24,10 @@ from gredkit.reports.summary import sentences
 from gredkit.reports.tables import summary
 
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 HEADERS = sorted(path for top in ("gin", "ablations") for path in (ROOT / top).rglob("*.gin"))
 BLOCK = re.compile(r"(<!-- results of (\w+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
+COMPONENTS = re.compile(r"(<!-- components of (\w+) -->\n).*?(<!-- end of components -->)", re.DOTALL)
 QUOTE = re.compile(r"[\d.]+(?: ± [\d.]+)?(, \d+ s a seed)? \(reports/(\w+), ([\w=]+)")
 WIDTH = 120
 CLAIMS = (" has the best mean on ", " beats ", " is the only variant ")
@@ -73,6 +77,22 @@ def _bullet(sentence: str) -> list[str]:
     return textwrap.wrap(sentence, WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
 
 
+def listed(kind: str) -> str:
+    """A table of what gredkit itself registers of a kind: one row per component, with parameters and defaults."""
+    known = CONFIGURABLES if kind == "settings" else REGISTRIES[kind]
+    rows = [
+        [f"`{name}`", describe(component), _parameters(component)]
+        for name, component in known.items()
+        if component.__module__.startswith("gredkit.")  # not what a test has registered
+    ]
+    lines = [["name", "description", "parameters"], ["---"] * 3, *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _parameters(component: Component) -> str:
+    return ", ".join(f"`{key}={value!r}`" for key, value in hyperparameters(component).items())
+
+
 def quote(study: str, variant: str, dataset: str, has_seconds: bool) -> str:
     """The score of a variant, and how long a seed took."""
     found = summary(results(study)).set_index(["dataset", "variant"]).loc[(dataset, variant)]
@@ -85,14 +105,15 @@ def quote(study: str, variant: str, dataset: str, has_seconds: bool) -> str:
 def renewed(path: Path) -> str:
     """The text of a file with what its quotations should say."""
     text = path.read_text()
-    if path == README:
+    if path.suffix == ".md":
+        text = COMPONENTS.sub(lambda found: f"{found[1]}{listed(found[2])}{found[3]}", text)
         return BLOCK.sub(lambda found: f"{found[1]}{block(found[2])}{found[3]}", text)
     return QUOTE.sub(lambda found: quote(found[2], found[3], path.stem, bool(found[1])), text)
 
 
 def stale() -> dict[Path, str]:
     """The files that quote something else than the reports have, with the text that they should have."""
-    return {path: new for path in (README, *HEADERS) if (new := renewed(path)) != path.read_text()}
+    return {path: new for path in (*PAGES, *HEADERS) if (new := renewed(path)) != path.read_text()}
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""Every result that the README or a gin header states is that of a committed report, or the paper's."""
+"""Every result that a page or a gin header states is that of a committed report, or the paper's."""
 
 import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from quoted import BLOCK, HEADERS, QUOTE, README, ROOT, quote, renewed, results, stale
+from quoted import BLOCK, COMPONENTS, HEADERS, PAGES, QUOTE, ROOT, quote, renewed, results, stale
 
+from gredkit.registry import REGISTRIES
 from gredkit.reports.published import published
 from gredkit.reports.tables import summary
 
@@ -28,7 +29,7 @@ def test_all_quotations_are_those_of_the_reports():
 
 
 def test_reports_are_quoted():
-    assert {study for _, study, _ in BLOCK.findall(README.read_text())} == set(STUDIES)
+    assert {study for page in PAGES for _, study, _ in BLOCK.findall(page.read_text())} == set(STUDIES)
     quoted = {path.stem for path in HEADERS if QUOTE.search(path.read_text())}
     assert quoted == {"ring_transfer", "digits", "molecules"}
 
@@ -67,9 +68,14 @@ def _named(frame: pd.DataFrame):
     return frame.rename(columns={"mean": "mean_", "std": "std_"}).itertuples()
 
 
-def test_the_section_of_results_states_no_other_results():
-    section = README.read_text().split("\n## Results\n", 1)[1].split("\n## ", 1)[0]
-    assert not re.findall(NUMBER, BLOCK.sub("", section))
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/results.md"])
+def test_a_page_about_results_states_no_other_results(page):
+    assert not re.findall(NUMBER, BLOCK.sub("", (ROOT / page).read_text()))
+
+
+def test_every_kind_of_component_is_listed_once():
+    kinds = [kind for page in PAGES for _, kind, _ in COMPONENTS.findall(page.read_text())]
+    assert sorted(kinds) == sorted([*REGISTRIES, "settings"])
 
 
 def test_what_is_stale_is_seen_and_written_anew(tmp_path):
