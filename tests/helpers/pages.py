@@ -18,12 +18,9 @@ def block(page: str, marker: str, language: str) -> str:
 
 
 def parsed(lines: list[str]) -> list[list[str]]:
-    """The commands of gredkit as words, without comments and the `python` before them; no `make`, no `pip`.
-
-    `gredkit run …` is the same as `python -m gredkit.run …`.
-    """
-    words = [shlex.split(line, comments=True) for line in lines]
-    long = [["python", "-m", f"gredkit.{line[1]}", *line[2:]] if line[:1] == ["gredkit"] else line for line in words]
+    """The commands of gredkit as words after `python`, without comments; no `make`, no `pip`, no `gredkit run …`."""
+    words = [shlex.split(line, comments=True) for line in lines if "…" not in line]
+    long = [["python", "-m", *line] if line[:1] == ["gredkit"] else line for line in words]  # the console command
     return [line[1:] for line in long if line[:1] == ["python"]]
 
 
