@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from gredkit.config.bindings import CONFIGURABLES
+from gredkit.config.configuration import SETTINGS
 from gredkit.registry import REGISTRIES, Component, describe, hyperparameters
 from gredkit.reports.numbers import decimals, mean_and_spread, several
 from gredkit.reports.page.layout import grid
@@ -79,7 +79,7 @@ def _bullet(sentence: str) -> list[str]:
 
 def listed(kind: str) -> str:
     """A table of what gredkit itself registers of a kind: one row per component, with parameters and defaults."""
-    known = CONFIGURABLES if kind == "settings" else REGISTRIES[kind]
+    known = SETTINGS if kind == "settings" else REGISTRIES[kind]
     rows = [
         [f"`{name}`", describe(component), _parameters(component)]
         for name, component in known.items()

@@ -47,6 +47,20 @@ def test_a_users_own_encoder_is_listed_and_trained(tmp_path):
         assert "lru" in result.stdout
 
 
+[MODELS], [OWN_MODEL] = (
+    commands("docs/models.md", said) for said in ("The model is an axis", "and compare it with others")
+)
+
+
+def test_models_are_compared_and_a_users_own_among_them(tmp_path):
+    (tmp_path / "gcn.py").write_text(block("docs/models.md", "Save this as `gcn.py`", "python"))
+    assert OWN_MODEL[:6] == MODELS[:6]
+    every = [word.replace("'gred', 'gcn'", "'gred', 'gps', 'gin', 'gcn'") for word in OWN_MODEL]
+    result = run(*every, *TINY, "--set", "SEEDS=(0,)", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert all(name in result.stdout for name in ("gred", "gps", "gin", "gcn"))
+
+
 STUDY = commands("README.md", "Save this as `my_study.gin`")
 
 
@@ -142,13 +156,13 @@ def test_your_own_graphs_from_the_file_to_predictions(tmp_path, name):
 
 
 PREPARED = [
-    *(PLAN, SMOKE, SINGLE, PAPER, REPORT, PREDICT, OWN_ENCODER, LISTING, *STUDY),
+    *(PLAN, SMOKE, SINGLE, PAPER, REPORT, PREDICT, OWN_ENCODER, LISTING, MODELS, OWN_MODEL, *STUDY),
     *(command for marker in MARKERS.values() for command in commands(OWN, marker)),
     *(command for name in EXAMPLES for command in predictions(name)),
 ]
 ELSEWHERE = [  # test_run.py runs every study, test_bench_command.py every benchmark, test_quoted.py the copies
     ["-m", "gredkit.run", "--gin", "ablations/rnn_flavors.gin"],
-    ["-m", "gredkit.run", "--gin", "ablations/rnn_flavors.gin", "--jobs", "2"],
+    ["-m", "gredkit.run", "--gin", "ablations/rnn_flavors.gin", "--jobs", "1"],
     ["-m", "gredkit.run", "--gin", "ablations/k_hops.gin"],
     *(["-m", "gredkit.bench", name] for name in ("training", "hops", "growth", "encoders", "startup", "report")),
     ["-m", "gredkit.bench", "memory", "--data", "FOLDER"],
