@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent.parent
-OUTSIDE = ("CITATION.cff",)
+OUTSIDE = ("CONTRIBUTING.md", "CHANGELOG.md")
 REPORTS = (".png", ".html")  # what is linked of a report
 
 
