@@ -1,0 +1,170 @@
+"""What every model does, for all in the registry."""
+
+import copy
+
+import pytest
+import torch
+from helpers.graphs import graph
+from torch import nn
+from torch_geometric.data import Batch, Data
+
+from gredkit import GraphSpec, add_hops
+from gredkit.config.bindings import load
+from gredkit.data.structures import Structure
+from gredkit.nn.composition import PARTS, wanted_parts
+from gredkit.nn.models.base import needs_of
+from gredkit.nn.parameters import count_parameters
+from gredkit.registry import MODELS
+
+COLOURS, BONDS, K = 4, 3, 3
+GRAPHS = {
+    "house": (5, [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)]),
+    "single node": (1, []),
+    "two components": (6, [(0, 2), (2, 4), (1, 3), (3, 5), (5, 1)]),
+    "path": (7, [(v, v + 1) for v in range(6)]),
+}
+
+
+def plain(name: str) -> Data:
+    """A graph with both directions of each edge, features of nodes and of edges."""
+    nodes, edges = GRAPHS[name]
+    data = graph(nodes, [*edges, *((v, u) for u, v in edges)])
+    data.x = torch.arange(nodes)[:, None] % COLOURS
+    data.edge_attr = (data.edge_index.sum(0) % BONDS)[:, None]
+    data.y = torch.tensor([[1.0]])
+    return data
+
+
+def prepared(model: nn.Module, data: Data) -> Data:
+    data = copy.copy(data)
+    for structure in needs_of(model, K):
+        data = structure.add_to(data)
+    return data
+
+
+def built(name: str, *bindings: str, level: str = "graph", edges: bool = False) -> nn.Module:
+    """A small model in evaluation, as gin composes it."""
+    spec = GraphSpec(nodes=(COLOURS,), outputs=2, edges=(BONDS,) if edges else None, level=level)
+    told = [f"variant.model = '{name}'", "LAYERS = 2", "DIM = 16", *bindings]
+    told += ["variant.edge_features = 'categorical'"] if edges else []
+    torch.manual_seed(0)
+    return load([], told).composition(spec).build(spec).eval()
+
+
+def batch_of(model: nn.Module, *names: str) -> Batch:
+    return Batch.from_data_list([prepared(model, plain(name)) for name in names])
+
+
+EVERY = pytest.mark.parametrize("name", MODELS)
+
+
+@EVERY
+@pytest.mark.parametrize("edges", [False, True])
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_one_finite_answer_for_each_graph_or_node(name, level, edges):
+    model = built(name, level=level, edges=edges)
+    batch = batch_of(model, *GRAPHS)
+    out = model(batch)
+    assert out.shape == (len(GRAPHS) if level == "graph" else batch.num_nodes, 2)
+    assert out.isfinite().all()
+
+
+@EVERY
+@pytest.mark.parametrize("edges", [False, True])
+def test_the_other_graphs_of_a_batch_do_not_matter(name, edges):
+    model = built(name, edges=edges)
+    apart = torch.cat([model(batch_of(model, one)) for one in GRAPHS])
+    torch.testing.assert_close(model(batch_of(model, *GRAPHS)), apart, rtol=1e-4, atol=1e-5)
+
+
+@EVERY
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_the_order_of_nodes_does_not_matter(name, level):
+    model, data = built(name, level=level, edges=True), plain("house")
+    order = torch.tensor([3, 0, 4, 1, 2])  # node v becomes order[v]
+    turned = copy.copy(data)
+    turned.edge_index = order[data.edge_index]
+    turned.x = torch.empty_like(data.x).index_copy(0, order, data.x)
+    ours, theirs = (model(Batch.from_data_list([prepared(model, one)])) for one in (data, turned))
+    torch.testing.assert_close(theirs[order] if level == "node" else theirs, ours, rtol=1e-4, atol=1e-5)
+
+
+@EVERY
+def test_edges_and_their_features_are_read(name):
+    model, data = built(name, edges=True), plain("house")
+    other_bonds, other_edges = copy.copy(data), copy.copy(data)
+    other_bonds.edge_attr = (data.edge_attr + 1) % BONDS
+    other_edges.edge_index = data.edge_index[:, data.edge_index.sum(0) != 1]
+    other_edges.edge_attr = data.edge_attr[data.edge_index.sum(0) != 1]
+    ours = model(Batch.from_data_list([prepared(model, data)]))
+    for other in (other_bonds, other_edges):
+        assert not torch.allclose(model(Batch.from_data_list([prepared(model, other)])), ours, atol=1e-4)
+
+
+@EVERY
+@pytest.mark.parametrize("positional", ["lap_pe", "rwse", "degree"])
+def test_a_positional_encoding_is_among_what_it_needs_and_reaches_the_answer(name, positional):
+    model = built(name, f"variant.positional = '{positional}'", f"positional.{positional}.width = 4")
+    assert model.positional in needs_of(model, K)
+    assert all(isinstance(structure, Structure) for structure in needs_of(model, K))
+    model(batch_of(model, *GRAPHS)).sum().backward()
+    assert any(parameter.grad.abs().sum() > 0 for parameter in model.positional.parameters())
+
+
+@EVERY
+def test_the_graphs_of_a_dataset_stay_as_they_are(name):
+    model, data = built(name, "variant.positional = 'degree'", "positional.degree.width = 4"), plain("house")
+    before = set(data.to_dict())
+    prepared(model, data)
+    assert set(data.to_dict()) == before
+
+
+@EVERY
+def test_it_fits_what_it_must_be_able_to_fit(name):
+    """Two graphs that differ in their features, in a few dozen steps."""
+    model = built(name, "DROPOUT = 0.0", "models.gps.attention_dropout = 0.0").train()
+    batch, target = batch_of(model, "house", "path"), torch.tensor([0, 1])
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01)
+    for _ in range(60):
+        optimiser.zero_grad()
+        nn.functional.cross_entropy(model(batch), target).backward()
+        optimiser.step()
+    assert (model(batch).argmax(1) == target).all()
+
+
+@EVERY
+def test_every_parameter_gets_a_gradient(name):
+    model = built(name, edges=True).train()
+    model(batch_of(model, *GRAPHS)).square().sum().backward()
+    assert not [path for path, parameter in model.named_parameters() if parameter.grad is None]
+
+
+@EVERY
+def test_it_can_be_built_without_memory_for_its_weights(name):
+    """As plans do, to count parameters."""
+    with torch.device("meta"):
+        model = built(name, edges=True)
+    assert count_parameters(model) == count_parameters(built(name, edges=True))
+
+
+@EVERY
+def test_it_asks_for_parts_by_their_names(name):
+    assert set(wanted_parts(MODELS[name])) <= set(PARTS)
+
+
+def test_a_model_without_needs_gets_the_structures_among_its_parts():
+    class Plain(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = built("gin", "variant.positional = 'rwse'", "positional.rwse.width = 4")
+
+    model = Plain()
+    assert needs_of(model, K) == [model.inner.positional]
+
+
+def test_gred_needs_hops_up_to_k_and_says_so_where_they_are_missing():
+    model = built("gred")
+    assert [structure.settings() for structure in needs_of(model, K)] == [{"K": K}]
+    with pytest.raises(ValueError, match="hop index"):
+        model(Batch.from_data_list([plain("house")]))
+    assert model(Batch.from_data_list([add_hops(plain("house"), K)])).shape == (1, 2)
