@@ -80,12 +80,18 @@ def recorded_hops(K: int | str | None, diameters: tuple[float, float] | None) ->
     return min(farthest, MOST_HOPS) + 1
 
 
-def _told(model: nn.Module, what: str, *arguments: Any) -> Iterator[Tensor]:
-    """What the method of a name says in each module that has one and does not answer None."""
-    for module in model.modules():
-        method = getattr(module, what, None)
-        if callable(method) and (values := method(*arguments)) is not None:
-            yield values
+def _told(module: nn.Module, what: str, *arguments: Any) -> Iterator[Tensor]:
+    """What the method of a name returns in each module that has one, unless it is None.
+
+    A module that answers speaks for the modules inside it, so that an encoder may wrap another one.
+    """
+    method = getattr(module, what, None)
+    values = method(*arguments) if callable(method) else None
+    if values is not None:
+        yield values.flatten()
+        return
+    for child in module.children():
+        yield from _told(child, what, *arguments)
 
 
 def write_moments(path: Path, **moments: list[Any]) -> None:

@@ -108,7 +108,7 @@ def _lines(results: pd.DataFrame, scale: tuple[pd.Series, dict[float, str]], nam
         if _logarithmic(list(ticks)):
             panel.set_xscale("log")
             panel.minorticks_off()
-        score_line(panel, rows, x, looks(["GRED"])["GRED"], name)
+        score_line(panel, rows, x, looks([name])[name], name)
         panel.set_xlim(panel.get_xlim())
         crossed = cross_lost(panel, rows, x)
         fit_scores(panel, rows, crossed)

@@ -1,7 +1,5 @@
 """Where the learned eigenvalues lie: the complex plane, before and after training."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,11 +10,12 @@ from matplotlib.patches import Circle
 
 from gredkit.registry import FIGURES
 from gredkit.reports.drawing.panels import first_in_row, legend, message, panels, wrapped
-from gredkit.reports.drawing.spectra import SEEDS, chosen, shown_layers
+from gredkit.reports.drawing.spectra import SEEDS, Diameters, chosen, shown_layers
 from gredkit.reports.drawing.style import COLOURS, INK, ONE_COLUMN, QUIET, TWO_COLUMNS, themed
 from gredkit.reports.drawing.trials import compared, has_scores
 from gredkit.reports.figures.base import StudyFigure
 from gredkit.reports.study import StudyData
+from gredkit.trials.state import TrialState
 
 NONE = "no eigenvalues yet:\nno finished trial with an encoder that has them"
 
@@ -42,26 +41,26 @@ class Eigenvalues(StudyFigure):
 def eigenvalues(
     results: pd.DataFrame,
     eigenvalues: pd.DataFrame,
-    diameters: Mapping[str, tuple[float, float]] | None = None,
+    diameters: Diameters | None = None,
     variant: str | None = None,
 ) -> Figure:
-    """Eigenvalues in the complex plane with the unit circle, a panel a layer of a dataset; up to ten seeds together.
+    """Eigenvalues in the complex plane with the unit circle, one panel per layer; up to ten seeds together.
 
-    One variant is shown: the given one, or for each dataset the one that looks farthest. Of many layers
-    twelve are shown for one dataset, four for each of up to four, and the first and last for each of more.
+    For each dataset and encoder one variant is shown: the given one, or the one that looks farthest. Of one spectrum
+    up to twelve layers are shown, of up to four spectra four layers each, of more the first and the last layer.
     """
     spectra = chosen(results, eigenvalues, diameters or {}, variant)
     if not spectra:
         return message(NONE)
     most = 12 if len(spectra) == 1 else 4 if len(spectra) <= 4 else 2
-    grid, columns = _grid([shown_layers(rows, most) for _, rows, _ in spectra])
+    grid, columns = _grid([shown_layers(spectrum.rows, most) for spectrum in spectra])
     columns = min(columns, len(grid))
     width = ONE_COLUMN if columns < 3 else TWO_COLUMNS
     figure, axes_of = panels(len(grid), width / columns if columns > 1 else 2.7, columns)
     figure.set_size_inches(width, figure.get_figheight() + 0.2)
     figure.set_layout_engine("compressed")  # panels of a fixed shape stand close
     for i, (axes, (place, layer)) in enumerate(zip(axes_of, grid, strict=True)):
-        title, rows, _ = spectra[place]
+        _, title, rows, _ = spectra[place]
         drawn = sorted(rows["seed"].unique())[:SEEDS]
         some = rows[(rows["layer"] == layer) & rows["seed"].isin(drawn)]
         if some.empty:
@@ -75,7 +74,7 @@ def eigenvalues(
         axes.tick_params(labelleft=first_in_row(axes))
         axes.set_xlabel("Re λ" if i + columns >= len(grid) else "")
         axes.tick_params(labelbottom=i + columns >= len(grid))
-    counts = [(_seeds(results, rows), min(rows["seed"].nunique(), SEEDS)) for _, rows, _ in spectra]
+    counts = [(_seeds(results, rows), min(rows["seed"].nunique(), SEEDS)) for _, _, rows, _ in spectra]
     seeds, seen = max(counts, key=lambda count: (count[0] - count[1], count[0]))  # where most are missed
     many = f" ({seen} of {seeds} seeds)" if seen < seeds else f" ({seeds} seeds)" if seeds > 1 else ""
     legend(figure, [
@@ -87,14 +86,14 @@ def eigenvalues(
 
 
 def _seeds(results: pd.DataFrame, rows: pd.DataFrame) -> int:
-    """How many seeds of a variant there are, whose eigenvalues may have been read of some only."""
+    """How many seeds a variant has; the eigenvalues of some may be unreadable."""
     same = compared(results)[["dataset", "variant", "seed", "state"]]
-    same = same[same["state"] == "finished"].merge(rows[["dataset", "variant"]].drop_duplicates())
+    same = same[same["state"] == TrialState.FINISHED].merge(rows[["dataset", "variant"]].drop_duplicates())
     return max(same["seed"].nunique(), rows["seed"].nunique())
 
 
 def _grid(layers: list[list[int]]) -> tuple[list[tuple[int, int]], int]:
-    """Dataset and layer of each panel, and how many stand in a row: datasets side by side if they are few."""
+    """Spectrum and layer of each panel, and how many stand in a row: spectra side by side if they are few."""
     if 1 < len(layers) <= 4:
         every = sorted({layer for some in layers for layer in some})
         return [(place, layer) for layer in every for place in range(len(layers))], len(layers)

@@ -13,8 +13,8 @@ from matplotlib.patches import Patch
 
 from gredkit.registry import FIGURES
 from gredkit.reports.drawing.many import noted
-from gredkit.reports.drawing.panels import by, first_in_row, legend, message, panels, say, wrapped
-from gredkit.reports.drawing.spectra import chosen, shown_layers
+from gredkit.reports.drawing.panels import first_in_row, legend, message, panels, say, wrapped
+from gredkit.reports.drawing.spectra import Diameters, Place, Spectrum, by_encoder, chosen, shown_layers
 from gredkit.reports.drawing.style import MARKERS, QUIET, themed
 from gredkit.reports.drawing.trials import compared, has_scores
 from gredkit.reports.figures.base import StudyFigure
@@ -24,8 +24,7 @@ QUANTILES = (0.1, 0.5, 0.9)
 DASHES = (0, (3, 1.5))
 WEIGHT, DECAY = "weight of the hop\n$\\|M_k\\|_F\\,/\\,\\sqrt{d}$", "decay of the state\n$|\\lambda|^k$"
 NONE = "no hop weights and no eigenvalues yet:\nno finished trial with an encoder that has them"
-OLDER = "The weights of the hops are missing: these trials were trained before gredkit kept them."
-Shown = tuple[str, pd.DataFrame, int]  # title, rows and reach
+NO_WEIGHTS = "No weights of hops: the encoder has no method hop_weights, or an older gredkit trained it."
 
 
 @FIGURES.register("hop_filter")
@@ -54,49 +53,50 @@ def hop_filter(
     results: pd.DataFrame,
     hop_weights: pd.DataFrame,
     eigenvalues: pd.DataFrame,
-    diameters: Mapping[str, tuple[float, float]] | None = None,
+    diameters: Diameters | None = None,
     variant: str | None = None,
 ) -> Figure:
-    """The weight of hop k above, |λ|^k below, up to the K of the trials; a column a dataset, a colour a layer.
+    """The weight of hop k above, |λ|^k below, up to the K of the trials; one colour per layer.
 
-    With M_k = Re[W_out Λ^k exp(γ) W_in] the weight is ‖M_k‖_F / sqrt(d): what hop k adds to the output, which |λ|^k
-    alone does not tell. Dashed at the start, solid after training. One variant is shown, the one that looks farthest.
+    The weight is ‖M_k‖_F / sqrt(d), what hop k adds to the output, as the encoder's `hop_weights` says; |λ|^k alone
+    does not tell it. Dashed at the start, solid after training. One column per dataset and encoder: of the given
+    variant, or of the one that looks farthest.
     """
-    kinds: dict[str, dict[str, Shown]] = {WEIGHT: {}, DECAY: {}}
-    for kind, recorded in ((WEIGHT, hop_weights), (DECAY, eigenvalues)):
-        for some in chosen(results, recorded, diameters or {}, variant):
-            kinds[kind][str(some[1]["dataset"].iloc[0])] = some
+    kinds = {
+        kind: {spectrum.place: spectrum for spectrum in chosen(results, recorded, diameters or {}, variant)}
+        for kind, recorded in ((WEIGHT, hop_weights), (DECAY, eigenvalues))
+    }
     if not any(kinds.values()):
         return message(NONE)
-    datasets = [name for name, _ in by(compared(results), "dataset") if any(name in some for some in kinds.values())]
-    drawn = [rows for by_dataset in kinds.values() for _, rows, _ in by_dataset.values()]
-    layers = sorted({layer for rows in drawn for layer in shown_layers(rows)})
+    titles = {place: shown.title for of_kind in kinds.values() for place, shown in of_kind.items()}
+    places = [place for place, _ in by_encoder(compared(results)) if place in titles]
+    layers = sorted({layer for some in kinds.values() for shown in some.values() for layer in shown_layers(shown.rows)})
     colours = dict(zip(layers, sns.color_palette("viridis", len(layers) + 1).as_hex(), strict=False))
-    figure, panel_of = _grid(datasets, [kind for kind, by_dataset in kinds.items() if by_dataset])
-    for (kind, dataset), axes in panel_of.items():
-        shown, above = kinds[kind].get(dataset), kinds[WEIGHT].get(dataset)
+    figure, panel_of = _grid(places, [kind for kind, of_kind in kinds.items() if of_kind])
+    for (kind, place), axes in panel_of.items():
+        shown, above = kinds[kind].get(place), kinds[WEIGHT].get(place)
         _panel(axes, kind, shown, colours)
-        title = shown[0] if shown else dataset
-        if kind == WEIGHT or len(datasets) == 1 or not above or title != above[0]:
+        title = shown.title if shown else titles[place]
+        if kind == WEIGHT or len(places) == 1 or not kinds[WEIGHT] or (above and title != above.title):
             axes.set_title(wrapped(title, 26))
-        if len(datasets) == 1 or first_in_row(axes):
+        if len(places) == 1 or first_in_row(axes):
             axes.set_ylabel(kind)
-        if len(datasets) == 1 or kind == DECAY or not kinds[DECAY]:
+        if len(places) == 1 or kind == DECAY or not kinds[DECAY].get(place):
             axes.set_xlabel("hop k" if shown else "")
-    seeds = max((rows["seed"].nunique() for _, rows, _ in kinds[WEIGHT].values()), default=0)
+    seeds = max((shown.rows["seed"].nunique() for shown in kinds[WEIGHT].values()), default=0)
     legend(figure, _handles(colours, seeds, bool(kinds[DECAY])))
-    return noted(figure, "" if kinds[WEIGHT] else OLDER)
+    return noted(figure, "" if kinds[WEIGHT] else NO_WEIGHTS)
 
 
-def _grid(datasets: list[str], kinds: list[str]) -> tuple[Figure, dict[tuple[str, str], Axes]]:
-    """Panels by kind and dataset: the kinds below each other, or side by side if there is but one dataset."""
-    count = len(datasets)
+def _grid(places: list[Place], kinds: list[str]) -> tuple[Figure, dict[tuple[str, Place], Axes]]:
+    """Panels by kind and place: the kinds below each other, or side by side if there is only one place."""
+    count = len(places)
     columns = count if 1 < count <= 4 else len(kinds) if count == 1 else 3 if count in (5, 6, 9) else 4
-    cells: list[tuple[str, str] | None] = []
+    cells: list[tuple[str, Place] | None] = []
     for first in range(0, count, columns):
-        some = datasets[first : first + columns]
+        some = places[first : first + columns]
         for kind in kinds:
-            cells += [(kind, dataset) for dataset in some]
+            cells += [(kind, place) for place in some]
             cells += [None] * (columns - len(some)) if count > 1 else []
     figure, axes_of = panels(len(cells), 1.45, columns)
     found = {}
@@ -108,12 +108,12 @@ def _grid(datasets: list[str], kinds: list[str]) -> tuple[Figure, dict[tuple[str
     return figure, found
 
 
-def _panel(axes: Axes, kind: str, shown: Shown | None, colours: Mapping[int, str]) -> None:
-    """The lines of every layer of one dataset."""
+def _panel(axes: Axes, kind: str, shown: Spectrum | None, colours: Mapping[int, str]) -> None:
+    """The lines of every layer of one variant."""
     if shown is None:
-        say(axes, wrapped(OLDER, 30, 4) if kind == WEIGHT else "no eigenvalues")
+        say(axes, wrapped(NO_WEIGHTS, 30, 4) if kind == WEIGHT else "no eigenvalues")
         return
-    _, rows, K = shown
+    rows, K = shown.rows, shown.reach
     lines = _weights if kind == WEIGHT else _decay
     for i, (layer, colour) in enumerate(colours.items()):
         for moment, some in rows[rows["layer"] == layer].groupby("moment", sort=False):

@@ -1,7 +1,5 @@
 """How far should a node look? The score against K."""
 
-from collections.abc import Mapping
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,6 +18,7 @@ from gredkit.reports.drawing.lines import (
 )
 from gredkit.reports.drawing.many import LINES, fewer, noted
 from gredkit.reports.drawing.panels import by, head, in_columns, legend, message, name_scores, no_scores, panels
+from gredkit.reports.drawing.spectra import Diameters
 from gredkit.reports.drawing.style import INK, PALE, looks, themed
 from gredkit.reports.drawing.trials import (
     DATASET,
@@ -39,7 +38,6 @@ from gredkit.reports.figures.base import StudyFigure
 from gredkit.reports.published import references_of
 from gredkit.reports.study import StudyData
 
-Diameters = Mapping[str, tuple[float, float]]
 SPECIAL = {None: ("diam.", "each graph's own diameter"), DATASET: (DATASET, "largest distance in training")}
 
 
@@ -125,7 +123,7 @@ def lines_of(results: pd.DataFrame, column: str) -> pd.Series:
     """Which line a trial belongs to: the values of the axes other than K."""
     others = [name for name in axis_columns(results) if name != column]
     names = [", ".join(written(plain(value)) for value in row) for row in results[others].itertuples(index=False)]
-    return pd.Series(names if others else "GRED", index=results.index, dtype=object)
+    return pd.Series(names if others else "score", index=results.index, dtype=object)
 
 
 def _places(rows: pd.DataFrame, column: str, diameter: tuple[float, float] | None) -> pd.Series:

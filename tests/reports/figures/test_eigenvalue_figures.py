@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.studies import TinyStudy
 from matplotlib.patches import Circle
 from reports.figures.made_frames import (
     SEVEN,
@@ -14,8 +15,11 @@ from reports.figures.made_frames import (
     texts,
 )
 
+from gredkit.registry import FIGURES
+from gredkit.reports.drawing.spectra import HAVE_EIGENVALUES, wanted
 from gredkit.reports.figures.eigenvalues import eigenvalues
-from gredkit.reports.figures.hop_filter import OLDER, hop_filter
+from gredkit.reports.figures.hop_filter import NO_WEIGHTS, hop_filter
+from gredkit.reports.reading import read_study
 
 
 def test_a_panel_a_layer_with_the_unit_circle_start_and_end():
@@ -86,16 +90,16 @@ def test_weights_and_the_decay_of_the_state_are_told_apart():
     ]  # fmt: skip
 
 
-def test_weights_that_an_older_version_did_not_keep_are_missed():
+def test_weights_that_were_not_recorded_are_missed():
     results = results_frame(flavour_axes(["lru"]))
     weights, frame = hop_weights_frame(results), eigenvalues_frame(results)
     none = hop_filter(results, weights.iloc[:0], frame)
-    assert OLDER in texts(none)
+    assert NO_WEIGHTS in texts(none)
     assert [axes.get_ylabel().partition("\n")[0] for axes in none.axes] == ["decay of the state", ""]
     some = hop_filter(results, weights[weights["dataset"] == "zinc"], frame)
     missed, there, *below = some.axes
     assert (missed.get_title(), there.get_title(), len(below)) == ("digits", "zinc", 2)
-    assert [text.get_text().replace("\n", " ") for text in missed.texts] == [OLDER]
+    assert [text.get_text().replace("\n", " ") for text in missed.texts] == [NO_WEIGHTS]
     assert len(there.lines) == 4
 
 
@@ -151,3 +155,85 @@ def test_a_seed_whose_eigenvalues_could_not_be_read_is_missed():
     frame = eigenvalues_frame(results)
     figure = eigenvalues(results, frame[frame["seed"] != 2])
     assert legend_names(figure)[0] == "at the start (3 of 4 seeds)"
+
+
+def test_each_encoder_that_has_them_is_drawn():
+    results = results_frame(flavour_axes(["lru", "mine", "lstm"]), ["digits"])
+    results["setting:encoder"] = results["variant"]
+    able = results[results["variant"] != "lstm"]
+    titles = [axes.get_title() for axes in eigenvalues(results, eigenvalues_frame(able, layers=1)).axes]
+    assert titles == ["digits, lru\nlayer 1 of 1", "digits, mine\nlayer 1 of 1"]
+    with_weights = results[results["variant"] == "mine"]
+    drawn = hop_filter(results, hop_weights_frame(with_weights), eigenvalues_frame(able))
+    lru_weight, mine_weight, lru_decay, mine_decay = drawn.axes
+    assert [lru_weight.get_title(), mine_weight.get_title()] == ["digits, lru", "digits, mine"]
+    assert [text.get_text().replace("\n", " ") for text in lru_weight.texts] == [NO_WEIGHTS]
+    assert all(len(axes.lines) == 4 for axes in (mine_weight, lru_decay, mine_decay))
+
+
+def test_of_the_variants_of_one_encoder_the_one_that_looks_farthest_is_drawn():
+    axes = {f"{encoder} {K}": {"variant.encoder": encoder, "K": K} for encoder in ("lru", "mine") for K in (2, 8)}
+    results = results_frame(axes, ["digits"])
+    results["setting:encoder"] = results["axis:variant.encoder"]
+    results["setting:layers_with_eigenvalues"] = "2"
+    titles = {axes.get_title().partition("\n")[0] for axes in eigenvalues(results, eigenvalues_frame(results)).axes}
+    assert titles == {"digits, lru 8", "digits, mine 8"}
+    assert set(wanted(results, {}, HAVE_EIGENVALUES)) == set(results["id"][results["axis:K"] == 8])
+
+
+OWN = """
+import torch
+from torch import nn
+from gredkit.nn.encoders.base import SequenceEncoder
+from gredkit.registry import ENCODERS
+
+@ENCODERS.register("decay")
+class Decay(SequenceEncoder):
+    '''Exponential moving average with one learned decay per channel: real eigenvalues.'''
+
+    def __init__(self, dim):
+        super().__init__()
+        self.size = nn.Parameter(torch.linspace(-1.0, 2.0, dim))
+
+    def eigenvalues(self):
+        return self.size.sigmoid()
+
+    def hop_weights(self, width):
+        hops = torch.arange(width)[:, None]
+        return (self.eigenvalues() ** hops).norm(dim=1) / len(self.size) ** 0.5
+
+    def forward(self, z, hops):
+        rows = hops.grid.sum(z).view(hops.num_nodes, hops.width, -1)
+        return torch.einsum("kd,nkd->nd", self.eigenvalues() ** torch.arange(hops.width)[:, None], rows)
+"""
+STUDY = """
+study.axes = {'variant.encoder': ('lru', 'decay')}
+SEEDS = (0,)
+EPOCHS = 1
+LAYERS = 2
+DIM = 8
+K = 3
+datasets.ring_transfer.graphs = 20
+"""
+
+
+def test_an_encoder_of_the_users_own_is_recorded_and_drawn(tmp_path):
+    study = TinyStudy(tmp_path, STUDY, reports=True)
+    (tmp_path / "own.py").write_text(OWN)
+    result = study.run("--import", "own")
+    assert result.returncode == 0, result.stderr
+    data = read_study(study.tracker())
+    own = data.eigenvalues[data.eigenvalues["variant"] == "decay"]
+    assert own.groupby(["layer", "moment"]).size().to_dict() == {
+        (layer, moment): 8 for layer in (0, 1) for moment in ("start", "end")
+    }
+    start = own[(own["layer"] == 0) & (own["moment"] == "start")]
+    assert np.allclose(start["real"], 1 / (1 + np.exp(-np.linspace(-1, 2, 8))), atol=1e-6)
+    assert not start["imag"].any()
+    weights = data.hop_weights[(data.hop_weights["variant"] == "decay") & (data.hop_weights["moment"] == "start")]
+    assert np.allclose(weights.loc[weights["hop"] == 0, "weight"], 1.0)
+    assert {(f"ring_transfer, {name}", layer) for name in ("lru", "decay") for layer in ("1 of 2", "2 of 2")} == {
+        tuple(axes.get_title().split("\nlayer ")) for axes in FIGURES["eigenvalues"]().draw(data).axes
+    }
+    for name in ("eigenvalues", "hop_filter"):
+        assert (tmp_path / f"reports/tiny/{name}.png").is_file()

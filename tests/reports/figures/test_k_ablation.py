@@ -9,7 +9,7 @@ DIAMETERS = {"digits": (7, 11), "zinc": (12, 22)}
 
 
 def mean_line(axes):
-    return next(line for line in axes.lines if line.get_label() == "GRED")
+    return next(line for line in axes.lines if line.get_label() == "score")
 
 
 def best(axes):
