@@ -189,5 +189,5 @@ def test_two_nodes_with_one_set_at_hop_0_are_refused():
 
 @pytest.mark.parametrize("share", [1.0, 1.5, -0.1, float("nan")])
 def test_dropout_that_leaves_nothing_is_refused(share):
-    with pytest.raises(ValueError, match="0 to less than 1"):
+    with pytest.raises(ValueError, match="at least 0 and below 1"):
         steps.Dropout.of(share)
