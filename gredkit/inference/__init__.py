@@ -1,1 +1,1 @@
-"""Trained models: stored, loaded and used on new graphs."""
+"""Store trained models, load them, and use them on new graphs."""

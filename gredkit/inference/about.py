@@ -1,4 +1,4 @@
-"""What is known of a trained model: plain data, stored as JSON with a checksum."""
+"""The description of a trained model: plain data, stored as JSON with a checksum."""
 
 import hashlib
 import json
@@ -23,12 +23,12 @@ from gredkit.training.device import PRECISIONS
 
 FORMAT = 3  # of model.json; 1 had no checksums, 2 had all five parts
 CHECKSUM = "sha256"  # of all other fields
-LARGEST = 2**40  # any size; the weights set the limit that counts
+LARGEST = 2**40  # a generous limit; the size of the weights is the real one
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What is needed to build a model again and to use it: plain data."""
+    """Everything needed to rebuild a model and to use it, as plain data."""
 
     composition: Composition
     spec: GraphSpec
@@ -44,7 +44,7 @@ class SavedModel:
     node_columns: Sequence[str] = ()
     edge_columns: Sequence[str] = ()
     precision: str = "float32"  # of the forward pass
-    modules: Sequence[str] = ()  # the user's own, which register components; loading a model imports none
+    modules: Sequence[str] = ()  # the user's modules that register components; loading a model does not import them
     version: str = field(default_factory=lambda: gredkit.__version__)
     weights_sha256: str = ""  # of the file; empty for models of format 1
 
@@ -59,7 +59,7 @@ class SavedModel:
         modules: Sequence[str] = (),
         precision: str = "float32",
     ) -> "SavedModel":
-        """A model that was trained on a task, which `dataset` gives when it is called with `dataset_settings`."""
+        """The description of a model trained on a task, where `dataset(**dataset_settings)` returns the task."""
         return cls(
             composition=composition,
             spec=task.spec,
@@ -87,7 +87,7 @@ class SavedModel:
 
     @property
     def output_names(self) -> list[Any]:
-        """What the outputs are called: classes, target columns, or their numbers."""
+        """The names of the outputs: classes, target columns, or numbers."""
         names = [*self.class_names] or [*self.target_columns]
         if len(names) == self.spec.outputs:
             return names
@@ -97,7 +97,7 @@ class SavedModel:
         return [f"predicted_{i}" for i in numbers] if len(numbers) > 1 else ["predicted"]
 
     def to_json(self) -> str:
-        """What model.json holds; a setting that JSON cannot keep is a `UserError`."""
+        """The content of model.json; raises a `UserError` if JSON cannot store a setting."""
         told = {"format": FORMAT, **asdict(self), "composition": self.composition.to_dict()}
         try:
             return sealed(json.loads(json.dumps(told, default=_plain)))
@@ -106,10 +106,10 @@ class SavedModel:
 
     @classmethod
     def from_json(cls, content: bytes | str) -> "SavedModel":
-        """The model that a file describes, all of it checked; `Unreadable` or `UserError` if it does not."""
+        """The description in a file, completely checked; raises `Unreadable` or `UserError`."""
         told = parse_json(content)
         if not isinstance(told, dict) or type(number := told.pop("format", None)) is not int:
-            raise Unreadable("it does not say its format")
+            raise Unreadable("it has no format number")
         if number > FORMAT:
             raise UserError(f"it was written by a newer gredkit, {ranges.said(told.get('version'))}: update gredkit")
         if number > 1 and told.pop(CHECKSUM, None) != _checksum({"format": number, **told}):
@@ -126,7 +126,7 @@ class SavedModel:
 
 
 def sealed(told: Mapping[str, Any]) -> str:
-    """JSON with a checksum of all that it says."""
+    """JSON with a checksum of its own content."""
     return json.dumps({**told, CHECKSUM: _checksum(told)}, indent=2)
 
 
@@ -135,7 +135,7 @@ def _checksum(told: Mapping[str, Any]) -> str:
 
 
 def _check_names(told: Mapping[str, Any], known: Mapping[str, bool]) -> None:
-    """Whether these are the names that are known, with those that are needed."""
+    """Raise if a required name is missing, or if a name is unknown."""
     for name, needed in known.items():
         if needed and name not in told:
             raise Unreadable(f"there is no {name!r} in it")
@@ -146,7 +146,7 @@ def _check_names(told: Mapping[str, Any], known: Mapping[str, bool]) -> None:
 
 def _spec(told: Any) -> GraphSpec:
     if not isinstance(told, dict):
-        raise Unreadable("'spec' in it is no object")
+        raise Unreadable("'spec' in it is not an object")
     _check_names(told, {"nodes": True, "outputs": True, "edges": False, "level": False})
     values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in told.items()}
     check_types("spec", GraphSpec, values)
@@ -164,21 +164,21 @@ def _check_values(about: SavedModel) -> None:
     ranges.one_of("precision", about.precision, PRECISIONS)
     for name in about.class_names:
         if name is not None and not isinstance(name, str | int | float):
-            raise Unreadable(f"{ranges.said(name)} is no name of a class")
+            raise Unreadable(f"{ranges.said(name)} is not the name of a class")
     for module in about.modules:
         if not all(part.isidentifier() for part in module.split(".")):
-            raise Unreadable(f"{ranges.said(module)} is no name of a module")
+            raise Unreadable(f"{ranges.said(module)} is not the name of a module")
     for kind, columns in (("nodes", about.node_columns), ("edges", about.edge_columns)):
         sizes = getattr(about.spec, kind)
         if columns and len(columns) != (len(sizes) if isinstance(sizes, tuple) else sizes):
-            raise Unreadable(f"it names {len(columns)} columns of {kind}, and has others")
+            raise Unreadable(f"it names {len(columns)} columns of {kind}, but the model has another number")
     check_reading(about.reading)
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for."""
+    """Convert paths and numpy numbers, which JSON does not know."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{value!r} is {type(value).__name__}, which JSON cannot keep: set a number, a word or a list")
+    raise TypeError(f"{value!r} is {type(value).__name__}, which JSON cannot store: use a number, a word or a list")

@@ -1,7 +1,7 @@
-"""Trained models in a folder: weights as plain numbers, and a file of JSON that says what they belong to.
+"""Trained models in a folder: weights as plain numbers, and a JSON file that describes the model.
 
-A stored model runs no code: components are those that are registered, and modules are imported only if whoever loads
-the model names them.
+A stored model never runs code of its own: it can only use registered components, and a module is imported only if
+the user names it when loading the model.
 """
 
 import hashlib
@@ -34,37 +34,41 @@ from gredkit.system.untrusted import MOST, Unreadable, open_file, read_bytes
 
 ABOUT, WEIGHTS = "model.json", "weights.safetensors"
 FLOATS = ("F16", "BF16", "F32", "F64")
-SPARE = 1000  # weights that a model may make and drop while it is built
+SPARE = 1000  # weights that a model may create and drop while it is built
 Shapes = Mapping[str, tuple[str, tuple[int, ...]]]
 log = logging.getLogger(__name__)
 
 
 def save(folder: Path, model: nn.Module, about: SavedModel) -> None:
-    """Write a model's weights and what they belong to into a folder."""
-    # A copy of each: safetensors refuses tensors that share memory, as tied weights do.
+    """Write a model's weights and its description into a folder."""
+    # Copy each tensor: safetensors refuses tensors that share memory, as tied weights do.
     weights = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in model.state_dict().items()}
     content = safetensors.torch.save(weights)
     text = replace(about, weights_sha256=hashlib.sha256(content).hexdigest()).to_json()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / WEIGHTS).write_bytes(content)  # a full disk is then an OSError
+    (folder / WEIGHTS).write_bytes(content)  # so that a full disk raises an OSError
     (folder / ABOUT).write_text(f"{text}\n")
 
 
 def load_folder(folder: str | Path, modules: Iterable[str] = ()) -> TrainedModel:
-    """The model that `save` wrote into a folder; `modules` register components of the user's own."""
+    """Load the model that `save` wrote into a folder; `modules` are imported to register the user's components."""
     return _load(Path(folder), str(folder), modules)
 
 
 def load(run_id: str, tracking_uri: str | None = None, modules: Iterable[str] = ()) -> TrainedModel:
-    """The model of an MLflow run; runs are looked for where `gredkit.tracking.store` says."""
-    from gredkit.tracking.download import download  # MLflow takes two seconds
+    """Load the model of an MLflow run.
+
+    tracking_uri: address of the store; by default `$MLFLOW_TRACKING_URI`, or mlflow.db in the working folder
+    modules: imported to register the user's own components
+    """
+    from gredkit.tracking.download import download  # MLflow takes two seconds to import
 
     with TemporaryDirectory(prefix="gredkit-") as folder:
         return _load(download(run_id, (ABOUT, WEIGHTS), Path(folder), tracking_uri), f"run {run_id}", modules)
 
 
 def _load(folder: Path, where: str, modules: Iterable[str]) -> TrainedModel:
-    """`where` is what sentences call the folder. All is checked before anything large is made."""
+    """Load a model after checking everything; messages call the folder `where`."""
     for name in (ABOUT, WEIGHTS):
         if not (folder / name).exists():
             raise UserError(f"there is no {name} in {where}: name the folder or the run of a stored model")
@@ -80,19 +84,19 @@ def _load(folder: Path, where: str, modules: Iterable[str]) -> TrainedModel:
         weights = _weights(folder / WEIGHTS, about.weights_sha256)
     if not about.weights_sha256:
         log.warning(
-            "%s was stored by gredkit %s, without a checksum: damage to its weights would not be noticed; "
-            "store it again by training it again",
+            "%s was stored by gredkit %s without a checksum, so damage to its weights would not be noticed; "
+            "train it again to store it with one",
             where,
             about.version,
         )
     model = about.composition.build(about.spec)
-    model.load_state_dict(weights, assign=True)  # in the precision that they have
+    model.load_state_dict(weights, assign=True)  # keeps the precision of the weights
     return TrainedModel(model.eval(), about)
 
 
 @contextmanager
 def _told(which: str) -> Iterator[None]:
-    """What is wrong with a file, as a sentence."""
+    """Turn errors about a file into one sentence."""
     try:
         yield
     except (Unreadable, SafetensorError, FileNotFoundError) as error:
@@ -102,7 +106,7 @@ def _told(which: str) -> Iterator[None]:
 
 
 def _check_parts(about: SavedModel, where: str) -> None:
-    """Whether somebody has registered what the model is made of, and whether it takes the settings."""
+    """Raise unless all components of the model are registered and accept their settings."""
     parts = [(PARTS[kind], part) for kind, part in about.composition.parts.items() if part]
     for registry, part in [(MODELS, about.composition.model), *parts]:
         if part.name not in registry:
@@ -124,20 +128,20 @@ def _check_parts(about: SavedModel, where: str) -> None:
 
 
 def _shapes(path: Path) -> Shapes:
-    """Type and shape of each weight in a file, of which no weight is read."""
+    """Type and shape of each weight in a file, without reading the weights."""
     with open_file(path), safe_open(path, "pt") as file:
         parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
         return {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in parts.items()}
 
 
 def _check_fit(about: SavedModel, shapes: Shapes, where: str) -> None:
-    """Whether these are the weights of the model that is described, which is built without any for this."""
+    """Raise unless the weights fit the described model, which is built without memory for this check."""
     try:
         with torch.device("meta"), _at_most(2 * len(shapes) + SPARE):
             wanted = about.composition.build(about.spec).state_dict()
     except UserError:
         raise
-    except Exception as error:  # of whatever component it is, for settings that it was never given before
+    except Exception as error:  # a component may raise anything for invalid settings
         raise UserError(f"the model that {ABOUT} in {where} describes cannot be built: {cause(error)}") from None
     for name in {**wanted, **shapes}:
         ours = tuple(wanted[name].shape) if name in wanted else "nothing"
@@ -145,14 +149,14 @@ def _check_fit(about: SavedModel, shapes: Shapes, where: str) -> None:
         if ours != theirs or (kind in FLOATS) != wanted[name].is_floating_point():
             raise UserError(
                 f"{WEIGHTS} in {where} does not fit the model that {ABOUT} describes ({ranges.said(name)} is "
-                f"{kind} {ranges.said(theirs)} there, and {ranges.said(ours)} here): "
+                f"{kind} {ranges.said(theirs)} there and {ranges.said(ours)} here): "
                 f"use gredkit {about.version} and the modules that it was trained with"
             )
 
 
 @contextmanager
 def _at_most(count: int) -> Iterator[None]:
-    """Ends the building of a model that gets more parameters and buffers than this."""
+    """Raise when a model that is being built gets more parameters and buffers than this."""
     made = 0
 
     def add(module: nn.Module, name: str, value: Tensor | None) -> None:
@@ -176,5 +180,5 @@ def _weights(path: Path, checksum: str) -> dict[str, Tensor]:
     weights = safetensors.torch.load(content)
     for name, values in weights.items():
         if values.is_floating_point() and not values.isfinite().all():
-            raise Unreadable(f"{ranges.said(name)} holds a number that is not finite")
+            raise Unreadable(f"{ranges.said(name)} contains NaN or infinity")
     return weights

@@ -1,4 +1,4 @@
-"""A trained model at work on new graphs."""
+"""Predictions of a trained model for new graphs."""
 
 from __future__ import annotations
 
@@ -29,22 +29,25 @@ BLOCK = 4096  # graphs whose hop index is in memory at a time
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model with its weights, and what is known of its training."""
+    """A model with its weights and its description."""
 
     model: nn.Module
     about: SavedModel
 
     def predict(self, graphs: Iterable[Data], batch_size: int = 64, device: str = "cpu") -> pd.DataFrame:
-        """One row a graph, or a node for a model of nodes, with the numbers of both.
+        """One row per graph (or per node, for a task on nodes), numbered in the columns `graph` and `node`.
 
-        Classes: `predicted`, and the probability of each as `p_<class>`. Labels: `p_<label>`. Numbers: one
-        column a target. Hop index and positional encoding are computed here; the graphs need neither.
+        Classification: `predicted`, and the probability of each class as `p_<class>`. Labels: `p_<label>`.
+        Regression: one column per target. Hop index and positional encoding are computed here.
+
+        graphs: PyG `Data` with the features that the model was trained on
+        device: 'cpu', 'cuda', 'auto', or any name that torch knows
         """
         graphs = list(graphs)
         return self.frame(self.outputs(graphs, batch_size, device), graphs)
 
     def outputs(self, graphs: Sequence[Data], batch_size: int = 64, device: str = "cpu") -> Tensor:
-        """What the model itself answers. Shape: -> [graphs, outputs], or [nodes, outputs] for a model of nodes"""
+        """The raw outputs of the model. Shape: -> [graphs, outputs], or [nodes, outputs] for a task on nodes"""
         if batch_size < 1:
             raise UserError(f"a batch has at least one graph, not {batch_size}")
         if not len(graphs):
@@ -57,7 +60,7 @@ class TrainedModel:
         return torch.cat(parts)
 
     def frame(self, outputs: Tensor, graphs: Sequence[Data]) -> pd.DataFrame:
-        """Outputs in the words of the task. Shape: outputs [items, outputs]"""
+        """The outputs as classes, probabilities or targets. Shape: outputs [items, outputs]"""
         if self.about.spec.level == "node":
             places = [(i, node) for i, graph in enumerate(graphs) for node in range(graph.num_nodes)]
             rows = pd.DataFrame(places, columns=["graph", "node"])
@@ -74,7 +77,7 @@ class TrainedModel:
         return pd.concat([rows, pd.DataFrame(outputs.numpy(), columns=names)], axis=1)
 
     def _prepared(self, graphs: Sequence[tuple[int, Data]]) -> list[Data]:
-        """Numbered graphs, checked, with all that the model needs of them."""
+        """Check the numbered graphs and add everything that the model needs."""
         about = self.about
         nodes = Expected("x", about.spec.nodes, about.node_columns)
         edges = None
@@ -92,5 +95,5 @@ class TrainedModel:
                 raise UserError(f"graph {number}: {error}") from None
             return made
 
-        with threadpool_limits(1):  # the graphs are spread over the cores already
+        with threadpool_limits(1):  # the cores are already busy with other graphs
             return list(in_parallel(prepared, graphs, "graphs"))

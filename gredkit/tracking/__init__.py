@@ -1,1 +1,1 @@
-"""Everything that speaks to MLflow: the store, its runs, what is sent and what is read back."""
+"""Everything that talks to MLflow: the store, its runs, sending and reading back."""

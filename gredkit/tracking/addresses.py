@@ -1,4 +1,4 @@
-"""Whether MLflow could keep runs at an address: asked before MLflow is imported, and without leaving anything there."""
+"""Check an MLflow address before MLflow is imported, without creating anything at that address."""
 
 import socket
 import time
@@ -13,13 +13,13 @@ from gredkit.tracking.sqlite_store import SQLITE, database
 
 HEADER = b"SQLite format 3\0"
 SERVERS = ("http", "https", "databricks")
-DRIVERS = {"postgresql": "psycopg2", "mysql": "MySQLdb", "mssql": "pyodbc"}  # what each takes if none is named
+DRIVERS = {"postgresql": "psycopg2", "mysql": "MySQLdb", "mssql": "pyodbc"}  # the default driver of each
 MODULES = {"mysqldb": "MySQLdb", "mysqlconnector": "mysql"}  # drivers whose module has another name
-WAIT = 5.0  # seconds for a server to take a call
+WAIT = 5.0  # seconds to wait for a connection to a server
 
 
 def check_address(uri: str) -> None:
-    """Whether an address, with a scheme, is one that MLflow can use; a SQLite file may be made later."""
+    """Raise unless MLflow can use the address (which has a scheme); a SQLite file need not exist yet."""
     scheme, _, rest = uri.partition("://")
     kind, _, driver = scheme.partition("+")
     if uri.startswith(SQLITE):
@@ -31,7 +31,7 @@ def check_address(uri: str) -> None:
         if find_spec(module.partition(".")[0]) is None:
             raise UserError(f"{shown(uri)} needs the Python package {module!r}: install it, or use {SQLITE}mlflow.db")
     elif kind not in SERVERS:
-        raise UserError(f"MLflow knows no addresses of the kind {scheme!r}: use {SQLITE}mlflow.db or http://…")
+        raise UserError(f"MLflow does not support addresses of the kind {scheme!r}: use {SQLITE}mlflow.db or http://…")
     elif kind != "databricks" and not _place(uri)[0]:
         raise UserError(f"{shown(uri)} names no server: write http://HOST:PORT")
     elif not rest and kind == "databricks":
@@ -39,10 +39,10 @@ def check_address(uri: str) -> None:
 
 
 def check_answers(uri: str) -> None:
-    """Whether somebody takes calls at the address of a server; behind a proxy it cannot be told."""
+    """Raise if nothing accepts connections at the address of a server; not checked behind a proxy."""
     if not uri.startswith(("http://", "https://")) or getproxies():
         return
-    for pause in (0.1, 0.3, None):  # one that is busy may refuse a call, and take the next one
+    for pause in (0.1, 0.3, None):  # a busy server may refuse one connection and accept the next
         try:
             socket.create_connection(_place(uri), timeout=WAIT).close()
             return
@@ -56,7 +56,7 @@ def check_answers(uri: str) -> None:
 
 
 class NoAnswer(UserError):
-    """A server that cannot be reached: the user may not be at fault."""
+    """A server cannot be reached, which may not be the user's fault."""
 
     exit_code = 1
 
@@ -67,27 +67,27 @@ def _place(uri: str) -> tuple[str, int]:
         parts = urlsplit(uri)
         return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as error:
-        raise UserError(f"{shown(uri)} is no address ({error}): write http://HOST:PORT") from None
+        raise UserError(f"{shown(uri)} is not a valid address ({error}): write http://HOST:PORT") from None
 
 
 def _check_file(uri: str) -> None:
     written = uri[len(SQLITE) :].partition("?")[0]
     file = database(uri) or Path()
     if not written.strip() or file.name == ":memory:":
-        raise UserError(f"{shown(uri)} names no file that keeps the runs: write {SQLITE}mlflow.db")
+        raise UserError(f"{shown(uri)} does not name a file for the runs: write {SQLITE}mlflow.db")
     if file.is_dir() or written.endswith("/"):
-        raise UserError(f"{file} is a folder: name a file in it, as {SQLITE}{file / 'mlflow.db'}")
+        raise UserError(f"{file} is a folder: name a file in it, for example {SQLITE}{file / 'mlflow.db'}")
     for folder in file.absolute().parents:
         if folder.exists() and not folder.is_dir():
-            raise UserError(f"{folder} is a file, so there can be no {file.name} in it: correct the address")
+            raise UserError(f"{folder} is a file, so it cannot contain {file.name}: correct the address")
     if not file.exists():
         return
     if not file.is_file():
-        raise UserError(f"{file} is no file: name one that keeps the runs")
+        raise UserError(f"{file} is not a regular file: name a file for the runs")
     try:
         with file.open("rb") as opened:
             begin = opened.read(len(HEADER))
     except OSError as error:
         raise UserError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from None
     if begin and begin != HEADER:
-        raise UserError(f"{file} is no SQLite database: name another file, or one that is not there yet")
+        raise UserError(f"{file} is not an SQLite database: name another file, or one that does not exist yet")

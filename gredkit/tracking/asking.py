@@ -1,4 +1,4 @@
-"""Asking a server that may drop, delay or refuse some of the questions: again, soon, and not for ever."""
+"""Repeat requests to a server that may drop, delay or refuse some of them, but not for ever."""
 
 import itertools
 import math
@@ -11,21 +11,21 @@ from typing import TypeVar
 T = TypeVar("T")
 
 TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"  # MLflow reads it, in whole seconds, before each request
-LONGEST = int(os.environ.get(TIMEOUT) or 30)  # seconds for an answer
-SHORTEST, UNKNOWN = 1.0, 8.0  # seconds: of a quick server, and before it has ever answered
-SLOWER = 4.0  # times the slowest answer of late: no answer will come
+LONGEST = int(os.environ.get(TIMEOUT) or 30)  # the longest timeout in seconds
+SHORTEST, UNKNOWN = 1.0, 8.0  # timeouts in seconds: of a fast server, and before the first answer
+SLOWER = 4.0  # the timeout is this many times the slowest recent answer
 SECONDS, TRIES = 5.0, 5  # after both, the server counts as silent
-PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds before the second try, doubled from then on
+PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds before the second try, doubled after each try
 
 
 class Asking:
-    """Repeats a question that may be repeated; how long it waits for an answer, it learns from those that came."""
+    """Repeats a request that may be repeated; the timeout adapts to the answers so far."""
 
     def __init__(self) -> None:
         self._slowest = UNKNOWN / SLOWER
 
     def __call__(self, question: Callable[[], T], is_answer: Callable[[Exception], bool]) -> T:
-        """The answer; an error that `is_answer` is raised at once, another one only when asking has not helped."""
+        """The answer; an error for which `is_answer` is true is raised at once, others only after several tries."""
         began = time.monotonic()
         for tried in itertools.count(1):
             seconds = self._seconds(tried)
@@ -39,7 +39,7 @@ class Asking:
                     raise
                 if tried >= TRIES and time.monotonic() - began > SECONDS:
                     if waited >= seconds:
-                        self._slowest = max(self._slowest, waited)  # or every later question would be cut as short
+                        self._slowest = max(self._slowest, waited)  # otherwise later requests would time out as early
                     raise
                 pause = min(PAUSE * 2 ** (tried - 1), LONGEST_PAUSE)
                 time.sleep(pause * random.uniform(0.5, 1.0))
@@ -48,7 +48,7 @@ class Asking:
                 return answer
             finally:
                 os.environ[TIMEOUT] = str(LONGEST)
-        raise AssertionError  # it never stops counting
+        raise AssertionError  # unreachable: the loop is endless
 
     def _seconds(self, tried: int) -> int:
         return math.ceil(min(max(SHORTEST, SLOWER * self._slowest) * 2 ** (tried - 1), LONGEST))

@@ -1,8 +1,8 @@
-"""Who does what, when several invocations of a study share a store, in several folders or on several machines.
+"""Decide who trains what when several invocations of a study share a store, from several folders or machines.
 
-MLflow takes a parameter of a run once, and refuses another value for it; so does its server, whatever database is
-behind it. That makes it the one thing in a store that two may try and one gets. Each study has a run of the kind
-'claims', whose parameters say who has claimed what.
+MLflow accepts a parameter of a run only once and refuses another value for it, with every kind of database. So if
+two invocations try to set the same parameter, exactly one succeeds. Each study has a run of the kind 'claims', whose
+parameters say who has claimed what.
 """
 
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from gredkit.tracking.runs import StudyRuns
 from gredkit.tracking.store import StoreError
 
 KIND = "claims"
-TRIES = 20  # claims of the same thing at the same moment
+TRIES = 20  # attempts, if others claim the same thing at the same moment
 
 
 class Claims:
-    """The claims of a study. What is claimed again, since its owner is gone, gets the next number."""
+    """The claims of a study. If something is claimed again because its owner is gone, it gets the next number."""
 
     def __init__(self, runs: StudyRuns):
         self._runs = runs
         self._run = self._agreed()
 
     def take(self, what: str, mine: str, holds: Callable[[str], bool]) -> str:
-        """Who has it: `mine`, or another one whose claim still holds."""
+        """The owner: `mine`, or another one whose claim is still valid."""
         for _ in range(TRIES):
             owners = self._owners(what)
             if owners and (owners[-1] == mine or holds(owners[-1])):
@@ -37,7 +37,7 @@ class Claims:
         raise refused
 
     def _owners(self, what: str) -> list[str]:
-        """All so far, one after another."""
+        """All owners so far, in order."""
         params = self._runs.client.get_run(self._run).data.params
         owners: list[str] = []
         while (name := f"{what}.{len(owners)}") in params:
@@ -45,11 +45,11 @@ class Claims:
         return owners
 
     def _agreed(self) -> str:
-        """The run that has the claims, of which several may be made at the same moment.
+        """The run that holds the claims; several may have been created at the same moment, so all agree on one.
 
-        Runs are only added, so whoever looks sees at least what the first one saw. Everybody walks through what they
-        see in the same order, votes with what the run before said, and goes on with what was voted there first. From
-        the last run that the first one saw, all go on with the same.
+        Runs are only added, so everyone sees at least the runs that the first one saw. Everyone goes through the
+        runs in the same order, votes in each for the choice so far, and continues with the first vote of that run.
+        After the last run that the first one saw, all have made the same choice.
         """
         query = f"tags.kind = '{KIND}'"
         found = sorted(run.info.run_id for run in self._runs.search(query))
@@ -62,7 +62,7 @@ class Claims:
         return chosen
 
     def _vote(self, run: str, chosen: str) -> str:
-        """What was voted first in this run."""
+        """Vote in a run; returns the first vote of that run."""
         try:
             self._runs.client.log_param(run, "chosen", chosen)
             return chosen

@@ -1,4 +1,4 @@
-"""What an MLflow run keeps of its model."""
+"""Download the stored model of an MLflow run."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +11,7 @@ ARTIFACT = "model"  # the folder among the artifacts of a run
 
 
 def download(run_id: str, files: Iterable[str], folder: Path, uri: str | None = None) -> Path:
-    """Copy the files of which the stored model of a run is made into a folder; returns where they lie there."""
+    """Copy the files of a run's stored model into a folder; returns the folder that contains them."""
     uri = existing_store(tracking_uri(uri))
     client = connect(uri)
     try:

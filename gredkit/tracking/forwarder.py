@@ -1,4 +1,4 @@
-"""Sends to MLflow what the trials write down, beside the training and whether or not MLflow answers."""
+"""Send the records of the trials to MLflow in a thread, so that training never waits for MLflow."""
 
 import threading
 import time
@@ -13,14 +13,14 @@ from gredkit.tracking.tracker import Tracker
 from gredkit.trials.folder import TrialFolder
 
 EVERY = 1.0  # seconds
-FULL = 3.0  # seconds in which a full disk may have got room again
+FULL = 3.0  # seconds to wait for space on a full disk
 
 
 class Forwarder:
-    """A thread that reads the folders of trials and tells the tracker.
+    """A thread that reads the folders of trials and sends what is new to the tracker.
 
-    While MLflow does not answer, the folders keep what there is to say; it is sent as soon as MLflow answers again,
-    or by the next invocation.
+    While MLflow does not answer, the folders keep the records; they are sent as soon as MLflow answers again, or by
+    the next invocation.
     """
 
     def __init__(self, tracker: Tracker, say: Callable[[str], None]):
@@ -46,12 +46,12 @@ class Forwarder:
             self._ended.add(folder.path.name)
 
     def forget(self, folder: TrialFolder) -> None:
-        """The trial turned out to be another invocation's."""
+        """Stop watching a trial that belongs to another invocation."""
         with self._lock:
             self._folders.pop(folder.path.name, None)
 
     def flush(self, patience: float) -> int:
-        """Send what has ended; how many trials MLflow does not know all of after so many seconds."""
+        """Wait until ended trials are sent, at most `patience` seconds; returns how many are not fully sent."""
         began = time.monotonic()
         while True:
             with self._lock:
@@ -62,7 +62,7 @@ class Forwarder:
             time.sleep(0.05)
 
     def close(self, patience: float) -> int:
-        """`flush`, and no more after it."""
+        """`flush`, then stop the thread."""
         left = self.flush(patience)
         self._closing.set()
         self._thread.join(patience)
@@ -74,7 +74,7 @@ class Forwarder:
             self._closing.wait(EVERY)
 
     def _pass(self) -> None:
-        """Send all that is new."""
+        """Send everything that is new."""
         with self._lock:
             folders, ended = dict(self._folders), set(self._ended)
         try:
@@ -86,7 +86,7 @@ class Forwarder:
             if self._silent_since is None:
                 self._silent_since = time.monotonic()
                 said = f"{error}" if self._is_full else f"MLflow does not answer ({cause(error)})"
-                self._say(f"{said}; training goes on, and MLflow is told later")
+                self._say(f"{said}; training continues, and the results are sent to MLflow later")
             return
         self._is_full = False
         if self._silent_since is not None:
@@ -94,7 +94,7 @@ class Forwarder:
             self._silent_since = None
 
     def _send(self, folder: TrialFolder, has_ended: bool) -> None:
-        """One trial; what MLflow refuses to hear of it does not keep the others waiting."""
+        """Send one trial; if MLflow refuses it, the others are still sent."""
         try:
             done = send_anew(self._tracker, folder)
         except (StoreError, Damaged) as error:

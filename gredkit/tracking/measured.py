@@ -1,4 +1,4 @@
-"""The names under which MLflow keeps what a trial measures."""
+"""The names of a trial's measurements in MLflow."""
 
 import json
 from collections.abc import Iterable
@@ -30,13 +30,13 @@ RESULT = {
     "cost/other_load": "other_load",  # the part of the processor that other programs used meanwhile
 }
 
-POINTS = 100  # of a curve
+POINTS = 100  # the largest number of points of a curve
 
 
 def measured(event: Event) -> list[Any]:
-    """An event as MLflow's metrics: names that sort and group by their first part, one step an epoch.
+    """An event as MLflow metrics: names that sort and group by their first part, one step per epoch.
 
-    What there is once a trial stands at step 0, for which MLflow draws bars and no curves.
+    Values that exist once per trial are at step 0, so that MLflow draws bars instead of curves.
     """
     from mlflow.entities import Metric
 
@@ -47,9 +47,10 @@ def measured(event: Event) -> list[Any]:
 
 
 def curve(events: Iterable[Event]) -> str:
-    """How training went, short enough for a tag: a report reads all trials at once, and histories one by one.
+    """The learning curve, short enough for a tag.
 
-    Of many epochs some, evenly, with the first and the last; four digits of each number.
+    A report reads the tags of all trials in one request, but metric histories only one by one. At most `POINTS`
+    evenly spaced epochs are kept, including the first and the last, with four digits per number.
     """
     epochs = {event["epoch"]: event for event in events if event["event"] == "epoch"}
     ordered = [epochs[epoch] for epoch in sorted(epochs)]

@@ -1,4 +1,4 @@
-"""What MLflow holds of a study, read: its invocations, their plans, and the runs of its trials."""
+"""Read what MLflow has about a study: its invocations, their plans, and the runs of its trials."""
 
 import gc
 import os
@@ -21,15 +21,15 @@ from gredkit.tracking.store import Client, StoreError, connect, existing_store, 
 from gredkit.tracking.stored import plan_of
 from gredkit.trials.state import TrialState
 
-SILENT = 300.0  # seconds without a sign of life after which an invocation on another machine counts as dead
+SILENT = 300.0  # seconds without a heartbeat after which an invocation on another machine counts as dead
 PAGE = 1000
 PLAN, TUNING = "plan.json", "tuning.json"
-DEFAULT = "Default"  # the experiment that MLflow makes by itself
+DEFAULT = "Default"  # the experiment that MLflow creates by itself
 
 
 @dataclass(frozen=True)
 class Known:
-    """What MLflow has of a trial; times are in milliseconds."""
+    """What MLflow knows about a trial; times are in milliseconds."""
 
     run: str
     tags: Mapping[str, str]
@@ -61,7 +61,7 @@ class StudyRuns:
 
     @classmethod
     def existing(cls, study: str, uri: str | None = None) -> "StudyRuns":
-        """Of a study that is there; neither a store nor an experiment is made."""
+        """The runs of an existing study; creates neither a store nor an experiment."""
         uri = existing_store(tracking_uri(uri))
         client = connect(uri)
         found = find_experiment(client, study)
@@ -85,7 +85,7 @@ class StudyRuns:
                     return runs
 
     def trials(self) -> dict[str, Known]:
-        """The runs of this study's trials by their ids; of several of one trial the finished one, else the latest."""
+        """The run of each trial by its id; if a trial has several, the finished one, else the latest."""
         known: dict[str, Known] = {}
         for run in self.search("tags.kind = 'trial'"):
             id, one = run.data.tags.get("trial_id", ""), Known.of(run)
@@ -94,7 +94,7 @@ class StudyRuns:
         return known
 
     def trial(self, id: str) -> Known | None:
-        """Of one trial, likewise."""
+        """The run of one trial, chosen in the same way."""
         runs = self.runs_of(id)
         return next((one for one in runs if one.state == TrialState.FINISHED), runs[0] if runs else None)
 
@@ -103,7 +103,7 @@ class StudyRuns:
         return [Known.of(run) for run in self.search(f"tags.kind = 'trial' and tags.trial_id = '{trial}'")]
 
     def alive(self, invocation: str) -> str | None:
-        """Who is behind an invocation, in words; None if it has ended."""
+        """A description of the process of an invocation; None if it has ended."""
         try:
             run = self.client.get_run(invocation)
         except StoreError as error:
@@ -119,7 +119,7 @@ class StudyRuns:
         return [Known.of(run) for run in self.search("tags.kind = 'study'")]
 
     def planned(self, invocation: str) -> list[dict[str, Any]]:
-        """The trials that an invocation is about; those that only tune come last."""
+        """The trials in the plan of an invocation; tuning trials come last."""
         rows: dict[str, dict[str, Any]] = {}
         there = {file.path for file in self.client.list_artifacts(invocation)}
         for name in (PLAN, TUNING):
@@ -128,16 +128,16 @@ class StudyRuns:
                     rows.setdefault(row["id"], row)
             except Damaged:
                 said = f"{name} of the study {self.study!r} in {shown(self.uri)} is damaged"
-                raise UserError(f"{said}: run the study's command once more, which plans it anew") from None
+                raise UserError(f"{said}: run the study's command again, which writes a new plan") from None
         return list(rows.values())
 
     def text(self, run: str, path: str) -> str:
-        """An artifact of a run; what is no UTF-8 in it is replaced."""
+        """The text of an artifact of a run; invalid UTF-8 is replaced."""
         with tempfile.TemporaryDirectory() as folder:
             return Path(self.client.download_artifacts(run, path, folder)).read_text(encoding="utf-8", errors="replace")
 
     def dead(self) -> list[str]:
-        """The runs that a crash left `RUNNING`; those of a living invocation are not among them."""
+        """The runs that a crash left in the state `RUNNING`, except those of a living invocation."""
         runs = self.search("attributes.status = 'RUNNING'")
         alive = {run.info.run_id for run in runs if run.data.tags.get("kind") == "study" and _is_alive(run.data.tags)}
         return [
@@ -147,7 +147,7 @@ class StudyRuns:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without Python's search for cycles, which takes a third of the time where MLflow makes a million objects."""
+    """Turn off garbage collection, which takes a third of the time when MLflow creates a million objects."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -158,7 +158,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def find_experiment(client: Client, study: str) -> str | None:
-    """The experiment of a study, if there is one; a deleted one is to be restored."""
+    """The experiment of a study, or None; raises if it was deleted, because the user must restore it."""
     found = client.get_experiment_by_name(study)
     if found is not None and found.lifecycle_stage != "active":
         raise UserError(
@@ -169,7 +169,7 @@ def find_experiment(client: Client, study: str) -> str | None:
 
 
 def this_machine() -> dict[str, str]:
-    """Where a process number means something: the host, and the namespace that a container has of its own."""
+    """Where a process id is valid: the host, and the process namespace, which is different in each container."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")
     except OSError:  # not on Linux
@@ -178,11 +178,11 @@ def this_machine() -> dict[str, str]:
 
 
 def _is_alive(tags: Mapping[str, str]) -> bool:
-    """Whether the process of an invocation still runs: asked of this machine, believed of another."""
+    """Whether the process of an invocation still runs: checked on this machine, by heartbeat on others."""
     try:
         if any(tags.get(name, value) != value for name, value in this_machine().items()):
             return time.time() - float(tags.get("heartbeat", 0)) < SILENT
         process = psutil.Process(int(tags["pid"]))
         return abs(process.create_time() - float(tags["started"])) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
-    except (psutil.Error, KeyError, ValueError, OverflowError):  # a tag that is no number is nobody's sign of life
+    except (psutil.Error, KeyError, ValueError, OverflowError):  # an invalid tag does not count as alive
         return False

@@ -1,4 +1,4 @@
-"""What MLflow is told of one trial, from the folder in which the trial writes it down."""
+"""Send one trial to MLflow, from the folder in which the trial records its events."""
 
 import json
 import re
@@ -12,19 +12,19 @@ from gredkit.trials.folder import TrialFolder
 from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
 
-LONGEST = 5000  # characters of a tag or a parameter; MLflow takes a few more
-FORBIDDEN = re.compile(r"[^\w .:/-]", re.ASCII)  # in the name of a parameter
-METRICS, PARAMS = 900, 90  # MLflow takes 1000 and 100 at a time
+LONGEST = 5000  # characters of a tag or a parameter; MLflow accepts a few more
+FORBIDDEN = re.compile(r"[^\w .:/-]", re.ASCII)  # characters not allowed in the name of a parameter
+METRICS, PARAMS = 900, 90  # MLflow accepts 1000 and 100 at a time
 
 
 def send(tracker: Tracker, folder: TrialFolder) -> bool:
-    """Tell MLflow what happened since the last time; whether the trial is done with.
+    """Send what happened since the last call; returns whether the trial is completely sent.
 
-    The folder remembers up to where MLflow has it. A crash may come before it does: what was told and not remembered
-    is found in the store, and not told twice.
+    The folder records how far MLflow has the events. If a crash comes between sending and recording, the store is
+    asked what it already has, so that nothing is sent twice.
     """
     if folder.sent().get("store") != shown(tracker.uri):
-        folder.forget_run()  # it was told to another store
+        folder.forget_run()  # it was sent to another store
     sent = folder.sent()
     events, place = folder.events(sent.get("place", 0))
     if not events:
@@ -50,7 +50,7 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
 
 
 def send_anew(tracker: Tracker, folder: TrialFolder) -> bool:
-    """`send`; if MLflow knows the run no more, because somebody deleted it, all is told to a new one."""
+    """`send`; recreates the run if it was deleted, and sends everything again."""
     try:
         return send(tracker, folder)
     except StoreError as error:
@@ -61,7 +61,7 @@ def send_anew(tracker: Tracker, folder: TrialFolder) -> bool:
 
 
 def _find_or_create(tracker: Tracker, folder: TrialFolder, started: int) -> str:
-    """The run of a trial; one that was made right before a crash has the time of the folder's first event."""
+    """The run of a trial; one that was created just before a crash is recognised by the time of the first event."""
     trial = folder.trial()
     same = sorted(known.run for known in tracker.runs_of(trial.id) if known.started == started)
     run = same[0] if same else _create(tracker, trial, started)
@@ -70,7 +70,7 @@ def _find_or_create(tracker: Tracker, folder: TrialFolder, started: int) -> str:
 
 
 def _create(tracker: Tracker, trial: Trial, started: int) -> str:
-    """A run with the tags by which MLflow's views select and group."""
+    """Create a run with the tags that users select and group by in MLflow."""
     tags = {
         "kind": "trial",
         "study": trial.study,
@@ -93,7 +93,7 @@ def _create(tracker: Tracker, trial: Trial, started: int) -> str:
 
 
 def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
-    """The trial runs, for the first time or again, under this invocation."""
+    """Record that the trial runs, for the first time or again, under this invocation."""
     tracker.client.update_run(run, status="RUNNING")
     tracker.client.set_tag(run, "message", "")  # of an earlier attempt
     tags = {"state": TrialState.RUNNING.value, "device": event["device"], "mlflow.parentRunId": tracker.invocation}
@@ -116,13 +116,13 @@ def _jobs(folder: TrialFolder) -> str:
 
 
 def _kernels(folder: TrialFolder) -> str:
-    """Whether compiled kernels ran: the same in all attempts, or one after the other."""
+    """Whether compiled kernels ran; if attempts differ, one after the other."""
     told = dict.fromkeys(event["used"] for event in folder.events()[0] if event["event"] == "kernels")
     return portable("; then ".join(told))[:LONGEST]
 
 
 def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:
-    """Parameters, which can be told only once."""
+    """Send the parameters, which MLflow accepts only once."""
     from mlflow.entities import Param
 
     params = [Param(FORBIDDEN.sub("_", name), str(value)[:LONGEST]) for name, value in settings.items()]
@@ -131,7 +131,7 @@ def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:
 
 
 def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
-    """The state is told last: who reads it finds the rest there."""
+    """Send the end of a trial; the state comes last, so that a reader who sees it finds everything else."""
     trial = folder.trial()
     tracker.client.set_tag(run, "message", portable(event["message"])[:LONGEST])
     if trained := curve(folder.events()[0]):
@@ -140,7 +140,7 @@ def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
     if folder.log.is_file() and folder.log.stat().st_size:
         tracker.client.log_text(run, portable(folder.log.read_text(errors="replace")), folder.log.name)
     if event["state"] == TrialState.FINISHED and not tracker.claim_result(trial.id, run):
-        tracker.discard(run)  # another invocation has told the same result
+        tracker.discard(run)  # another invocation has sent the same result
         return
     tracker.client.set_tag(run, "state", event["state"])
     tracker.client.set_terminated(run, STATUS[event["state"]], event["time"])

@@ -1,4 +1,4 @@
-"""SQLite stores of MLflow, whose tables are made whole or not at all."""
+"""SQLite stores of MLflow, whose tables are created all at once or not at all."""
 
 import errno
 import os
@@ -16,8 +16,8 @@ from filelock import FileLock
 from gredkit.system.writing import CannotWrite, refused_by_disk, writing
 
 SQLITE = "sqlite:///"
-RESTS = 10.0  # seconds after which nobody is at work on a store without its tables
-BOOKKEEPING = {"alembic_version", "workspaces"}  # what migrations write before a store is whole
+RESTS = 10.0  # seconds without a change after which an incomplete store counts as abandoned
+BOOKKEEPING = {"alembic_version", "workspaces"}  # tables that migrations fill before a store is complete
 
 
 def database(uri: str) -> Path | None:
@@ -26,11 +26,11 @@ def database(uri: str) -> Path | None:
 
 
 def make_whole(path: Path, make: Callable[[str], object]) -> None:
-    """See that a store has its tables; `make` has MLflow make them at an address.
+    """Make sure that a store has its tables; `make` lets MLflow create them at an address.
 
-    MLflow makes about fifty tables in about as many steps, and can do nothing with a store that has some of them. So
-    they are made in memory, and come to the disk in one step. A store that another program left half made, and
-    that holds nothing, is replaced.
+    MLflow creates about fifty tables in about as many steps, and cannot use a store that has only some of them. So
+    they are created in memory and written to the disk in one step. An incomplete, empty store that another program
+    left is replaced.
     """
     if _is_whole(path):
         return
@@ -50,12 +50,12 @@ def _make(path: Path, make: Callable[[str], object]) -> None:
     try:
         with closing(sqlite3.connect(memory, uri=True)) as tables:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Selection of the SingletonThreadPool")  # any pool will do
+                warnings.filterwarnings("ignore", "Selection of the SingletonThreadPool")  # any pool works here
                 make(f"{SQLITE}{memory}&uri=true")
-            _remove(unfinished)  # of a process that was killed
+            _remove(unfinished)  # left by a process that was killed
             with closing(sqlite3.connect(unfinished)) as file:
                 tables.backup(file)
-        if not _is_whole(path):  # or another program was faster
+        if not _is_whole(path):  # otherwise another program was faster
             _remove(path)
             os.replace(unfinished, path)
     except sqlite3.Error as error:
@@ -66,15 +66,15 @@ def _make(path: Path, make: Callable[[str], object]) -> None:
 
 
 def _remove(path: Path) -> None:
-    """A database, and what SQLite would read into a new one of the same name."""
+    """Remove a database and the journal files that SQLite would apply to a new one of the same name."""
     for suffix in ("", "-journal", "-wal", "-shm"):
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether there is anything in a store: an experiment is the last thing that MLflow makes in a new one.
+    """Whether a store is complete: the last thing that MLflow creates in a new store is an experiment.
 
-    What is no store at all counts as whole: MLflow says what is wrong with it, and nobody replaces it.
+    A file that is not a store counts as complete, so that it is never replaced and MLflow reports what is wrong.
     """
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return False
@@ -88,7 +88,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _is_being_made(path: Path) -> bool:
-    """Whether another program, such as `mlflow server`, may just be making the tables."""
+    """Whether another program, such as `mlflow server`, may be creating the tables right now."""
     try:
         return path.stat().st_size > 0 and 0 <= time.time() - path.stat().st_mtime < RESTS
     except FileNotFoundError:

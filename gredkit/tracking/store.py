@@ -1,4 +1,4 @@
-"""Where MLflow keeps the runs."""
+"""The MLflow store: its address, and a client that repeats requests and turns errors into sentences."""
 
 import logging
 import os
@@ -18,7 +18,7 @@ from gredkit.tracking.asking import LONGEST, TIMEOUT, Asking
 from gredkit.tracking.sqlite_store import SQLITE, database, make_whole
 
 ADVICE = "say where the runs are, with --tracking-uri or $MLFLOW_TRACKING_URI"
-REFUSED = (  # what MLflow says when asking again will not help
+REFUSED = (  # MLflow's error codes for which asking again does not help
     "RESOURCE_DOES_NOT_EXIST",
     "RESOURCE_ALREADY_EXISTS",
     "INVALID_PARAMETER_VALUE",
@@ -26,7 +26,7 @@ REFUSED = (  # what MLflow says when asking again will not help
     "INVALID_STATE",
     "PERMISSION_DENIED",
 )
-FAILED = (  # and what it says when asking again may
+FAILED = (  # and those for which it may help
     "INTERNAL_ERROR",
     "TEMPORARILY_UNAVAILABLE",
     "REQUEST_LIMIT_EXCEEDED",
@@ -34,45 +34,45 @@ FAILED = (  # and what it says when asking again may
     "ABORTED",
     "CANCELLED",
 )
-REQUEST = "request"  # the tag by which a run is found that may have been created
+REQUEST = "request"  # the tag that identifies a run whose creation was not confirmed
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # it asks the server for it
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # MLflow would create a run twice; `Client` asks again
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # printing it would cost a request
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # MLflow could create a run twice; `Client` repeats requests instead
     TIMEOUT: str(LONGEST),
 }
 
 
 def tracking_uri(given: str | None = None) -> str:
-    """The address given, `$MLFLOW_TRACKING_URI`, or `mlflow.db` in the working folder; a path becomes absolute."""
+    """The given address, else `$MLFLOW_TRACKING_URI`, else `mlflow.db` in the working folder; paths are absolute."""
     uri = given or os.environ.get("MLFLOW_TRACKING_URI") or f"{SQLITE}{paths.STORE}"
     if uri.startswith("file:") or not (re.match(r"\w[\w+.-]+://", uri) or uri == "databricks"):
         said = "this address" if "@" in uri else shown(uri)
         raise UserError(
             f"MLflow keeps runs in a database or on a server, not in {said}: use sqlite:///PATH or http://…"
         )
-    if re.search(r"\s", uri.partition("?")[2] if uri.startswith(SQLITE) else uri):  # a password could not be told apart
+    if re.search(r"\s", uri.partition("?")[2] if uri.startswith(SQLITE) else uri):  # could hide a password
         raise UserError("there is a space in the address of MLflow: write it as %20")
     check_address(uri)
     return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).absolute()}" if uri.startswith(SQLITE) else uri
 
 
 def existing_store(uri: str) -> str:
-    """The same address, once it is clear that MLflow would not make an empty store there."""
+    """The same address, after checking that the store exists, so that MLflow does not create an empty one."""
     if (file := database(uri)) and not file.is_file():
         raise UserError(f"there is no database {file}: {ADVICE}")
     return uri
 
 
 def open_command(uri: str) -> str:
-    """The command that shows the runs, or the address where they are."""
+    """The command that shows the runs, or the address of the server."""
     return shown(uri) if uri.startswith("http") else f"mlflow ui --backend-store-uri {shlex.quote(shown(uri))}"
 
 
 class StoreError(UserError):
-    """MLflow could not be reached, or refused what it was told; `refused` says which."""
+    """MLflow could not be reached, or (`refused`) did not accept a request."""
 
     def __init__(self, sentence: str, refused: bool):
         super().__init__(sentence)
@@ -80,16 +80,16 @@ class StoreError(UserError):
 
 
 class FullStore(StoreError):
-    """The disk of the store takes nothing more."""
+    """The disk of the store is full."""
 
     exit_code = 1
 
 
 class Client:
-    """MLflow's client, whose failures are all a `StoreError`.
+    """MLflow's client; all failures are raised as `StoreError`.
 
-    A server is asked again where it may have lost the question or the answer. Nearly all that MLflow is told may be
-    told twice; what may not, is a method here.
+    Requests to a server are repeated if the request or the answer may have been lost. Almost every request may be
+    sent twice; those that may not have a method here.
     """
 
     def __init__(self, client: Any, uri: str):
@@ -101,7 +101,7 @@ class Client:
         return lambda *arguments, **named: self._ask(lambda: method(*arguments, **named))
 
     def create_run(self, experiment: str, start: int | None = None, tags: Any = None, run_name: str = "") -> Any:
-        """A new run; if the answer was lost, the one that it was about, found by a tag that no other has."""
+        """Create a run; if the answer was lost, find the created run by a unique tag."""
         request, asked = uuid.uuid4().hex, False
 
         def create() -> Any:
@@ -114,7 +114,7 @@ class Client:
         return self._ask(create)
 
     def delete_run(self, run: str) -> None:
-        """Gone is gone: MLflow refuses to delete a run twice."""
+        """Delete a run; a repeated request checks first, because MLflow refuses to delete a run twice."""
         asked = False
 
         def delete() -> None:
@@ -126,13 +126,13 @@ class Client:
         self._ask(delete)
 
     def log_artifacts(self, run: str, folder: str) -> None:
-        """File by file: one that arrived is not sent again because the next one did not."""
+        """Send the files one by one, so that a failure does not repeat files that have arrived."""
         for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             below = path.parent.relative_to(folder).as_posix()
             self.log_artifact(run, str(path), None if below == "." else below)
 
     def download_artifacts(self, run: str, path: str, folder: str) -> str:
-        """The disk that may be full is the one here."""
+        """Download an artifact; a full disk is then this machine's disk."""
 
         def download() -> Any:
             try:
@@ -149,12 +149,12 @@ class Client:
             return self._asking(question, _is_answer) if self._asking else question()
         except UserError:
             raise
-        except Exception as error:  # MLflow's own, or of the database, the network or the disk below it
+        except Exception as error:  # from MLflow, the database, the network or the disk
             raise store_error(error, self._uri) from error
 
 
 def _is_answer(error: Exception) -> bool:
-    """Whether a server, or this machine, has said no: asking again will not help."""
+    """Whether the error is a final answer, so that asking again does not help."""
     if isinstance(error, UserError) or refused_by_disk(error) is not None:
         return True
     status = getattr(getattr(error, "response", None), "status_code", None)  # of an artifact
@@ -164,7 +164,7 @@ def _is_answer(error: Exception) -> bool:
 
 
 def store_error(error: Exception, uri: str) -> StoreError:
-    """What went wrong with a store, in a sentence."""
+    """The error of a store as one sentence."""
     if (number := refused_by_disk(error)) is not None:
         file = database(uri)
         return FullStore(str(CannotWrite(file.parent if file else shown(uri), number)), refused=False)
@@ -174,14 +174,14 @@ def store_error(error: Exception, uri: str) -> StoreError:
 
 
 def connect(uri: str) -> Client:
-    """An MLflow client, of a store that has its tables."""
+    """An MLflow client for a store, whose tables are created if necessary."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     check_answers(uri)
     from mlflow import MlflowClient
 
-    logging.getLogger("mlflow").setLevel(logging.CRITICAL)  # it tells of every table, and of what it also raises
-    logging.getLogger("urllib3").setLevel(logging.ERROR)  # and it of every attempt
+    logging.getLogger("mlflow").setLevel(logging.CRITICAL)  # it logs every table, and errors that it also raises
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # it logs every attempt
 
     def ask(uri: str) -> Client:
         client = Client(MlflowClient(tracking_uri=uri), uri)

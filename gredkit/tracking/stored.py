@@ -1,4 +1,4 @@
-"""What a store holds of a study as JSON: a shared store is written by others, so its form is checked before use."""
+"""JSON documents of a study in a store; others can write to a shared store, so their form is checked."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
 
 from gredkit.system.sealed import Damaged
 
-PLANNED: dict[str, Any] = {  # of a trial in a plan; one of an older version lacks some, a newer one may have more
+PLANNED: dict[str, Any] = {  # fields of a trial in a plan; older versions lack some, newer ones may have more
     "id": str,
     "variant": str,
     "dataset": str,
@@ -34,20 +34,20 @@ def plan_of(text: str) -> list[dict[str, Any]]:
             if name in trial:
                 _check(trial[name], kind)
         if len(trial.get("diameters") or (0, 0)) != 2:
-            raise Damaged("a dataset has a median and a largest diameter")
+            raise Damaged("'diameters' must be a median and a largest diameter")
     return trials
 
 
 def curve_of(text: str) -> dict[str, list[float]]:
-    """Epochs, and what was measured after each."""
+    """The epochs of a learning curve, and what was measured after each."""
     curve: dict[str, list[float]] = parsed(text, dict[str, list[float]])
     if curve.keys() != {"epoch", "train_loss", "validation"} or len({len(values) for values in curve.values()}) != 1:
-        raise Damaged("it is no learning curve")
+        raise Damaged("it is not a learning curve")
     return curve
 
 
 def eigenvalues_of(text: str) -> dict[str, list[list[tuple[float, float]]]]:
-    """Of each moment and layer, real and imaginary parts."""
+    """The real and imaginary parts of the eigenvalues, for each moment and layer."""
     moments: dict[str, list[dict[str, list[float]]]] = parsed(text, dict[str, list[dict[str, list[float]]]])
     try:
         return {
@@ -55,20 +55,20 @@ def eigenvalues_of(text: str) -> dict[str, list[list[tuple[float, float]]]]:
             for moment, layers in moments.items()
         }
     except (KeyError, ValueError):
-        raise Damaged("these are no eigenvalues") from None
+        raise Damaged("they are not eigenvalues") from None
 
 
 def hop_weights_of(text: str) -> dict[str, list[list[float]]]:
-    """Of each moment and layer, the weights of the hops."""
+    """The weights of the hops, for each moment and layer."""
     return parsed(text, dict[str, list[list[float]]])
 
 
 def parsed(text: str, kind: Any) -> Any:
-    """What JSON says, if it has this form; `Damaged` if not."""
+    """Parse JSON; raises `Damaged` if it does not have the expected form."""
     try:
         told = json.loads(text)
     except (ValueError, RecursionError):
-        raise Damaged("it is no JSON") from None
+        raise Damaged("it is not JSON") from None
     _check(told, kind)
     return told
 
@@ -77,4 +77,4 @@ def _check(value: Any, kind: Any) -> None:
     try:
         check_type(value, kind, collection_check_strategy=CollectionCheckStrategy.ALL_ITEMS)
     except TypeCheckError:
-        raise Damaged("it has another form") from None
+        raise Damaged("it does not have the expected form") from None

@@ -1,4 +1,4 @@
-"""What MLflow is told: an experiment a study, a run an invocation, below it a run a trial."""
+"""Write a study to MLflow: one experiment per study, one run per invocation, and below it one run per trial."""
 
 import functools
 import getpass
@@ -25,7 +25,7 @@ STATUS = {
     TrialState.FAILED: "FAILED",
     TrialState.INTERRUPTED: "KILLED",
 }
-HEARTBEAT = 30.0  # seconds between two signs of life of an invocation
+HEARTBEAT = 30.0  # seconds between two heartbeats of an invocation
 PLANNED = (
     *("id", "variant", "dataset", "seed", "role", "tuning"),
     *("parameters", "metric", "larger_is_better", "diameters"),
@@ -33,7 +33,7 @@ PLANNED = (
 
 
 class Tracker(StudyRuns):
-    """MLflow's side of a study. All of an invocation's calls go through one of these, in one process."""
+    """Writes a study to MLflow; all calls of an invocation go through one tracker, in one process."""
 
     def __init__(self, study: str, uri: str | None = None):
         uri = tracking_uri(uri)
@@ -45,7 +45,7 @@ class Tracker(StudyRuns):
         self._had: dict[str, set[tuple[str, int]]] = {}
 
     def repair(self) -> int:
-        """Runs that a crash left `RUNNING` become interrupted ones."""
+        """Mark runs that a crash left `RUNNING` as interrupted; returns how many."""
         dead = self.dead()
         for run in dead:
             self.client.set_tag(run, "state", TrialState.INTERRUPTED.value)
@@ -53,7 +53,7 @@ class Tracker(StudyRuns):
         return len(dead)
 
     def begin(self, command: str, files: Iterable[str]) -> None:
-        """The run of this invocation, under which its trials stand."""
+        """Create the run of this invocation, the parent of its trials' runs."""
         tags = {
             "kind": "study",
             "study": self.study,
@@ -73,12 +73,12 @@ class Tracker(StudyRuns):
             self.client.log_artifact(self.invocation, file, "study")
 
     def add_plan(self, trials: Iterable[Trial], is_tuning: bool) -> None:
-        """Which trials this invocation is about, also those that were trained before."""
+        """Store which trials belong to this invocation, including those that were trained before."""
         rows = [_planned(trial) for trial in trials]
         self.client.log_dict(self.invocation, {"trials": rows}, TUNING if is_tuning else PLAN)
 
     def beat(self) -> None:
-        """A sign of life, now and then."""
+        """Send a heartbeat if the last one is old enough."""
         if self.invocation and time.monotonic() - self._beat > HEARTBEAT:
             self.client.set_tag(self.invocation, "heartbeat", str(time.time()))
             self._beat = time.monotonic()
@@ -95,21 +95,21 @@ class Tracker(StudyRuns):
         self.client.set_terminated(self.invocation, STATUS[state])
 
     def abandon(self) -> None:
-        """Close it without a word about its trials: the command fails."""
+        """Close the run of this invocation as interrupted, because the command fails."""
         if self.invocation:
             self.client.set_tag(self.invocation, "state", TrialState.INTERRUPTED.value)
             self.client.set_terminated(self.invocation, STATUS[TrialState.INTERRUPTED])
 
     def claim(self, trial: str) -> str | None:
-        """Claim a trial before it is trained; who has it if another living invocation was faster."""
+        """Claim a trial before it is trained; returns the owner if another living invocation was faster."""
         owner = self._claim(f"trial {trial}", self.invocation, lambda other: self.alive(other) is not None)
         return None if owner == self.invocation else self.alive(owner) or "another invocation"
 
     def claim_result(self, trial: str, run: str) -> bool:
-        """Whether this run is the one that has the trial's result.
+        """Whether this run is the one that holds the trial's result.
 
-        Two may have trained it: the store did not answer when they asked, or one was stopped for so long that it was
-        taken for dead.
+        Two invocations may have trained the same trial: if the store did not answer when they claimed it, or if one
+        was paused for so long that it counted as dead.
         """
 
         def holds(other: str) -> bool:
@@ -125,7 +125,7 @@ class Tracker(StudyRuns):
         return mine if self._claims is None else self._claims.take(what, mine, holds)
 
     def has(self, run: str) -> set[tuple[str, int]]:
-        """The metrics, with their steps, that an earlier invocation has told to a run; read once."""
+        """The metrics, with their steps, that earlier invocations have sent to a run; read once."""
         if run not in self._had:
             names = self.client.get_run(run).data.metrics
             self._had[run] = {
@@ -134,17 +134,17 @@ class Tracker(StudyRuns):
         return self._had[run]
 
     def create(self, start: int, tags: Mapping[str, str], name: str) -> str:
-        """A new run of a trial, which has nothing yet."""
+        """Create an empty run for a trial."""
         run: str = self.client.create_run(self.experiment, start, tags, name).info.run_id
         self._had[run] = set()
         return run
 
     def discard(self, run: str) -> None:
-        """Delete a run that is done again; MLflow can bring it back."""
+        """Delete a run whose trial is trained again; MLflow can restore it."""
         self.client.delete_run(run)
 
     def relabel(self, known: Known, trial: Trial) -> None:
-        """A trial that was trained under one name, or to tune, may now serve under another."""
+        """Update variant, dataset and role of a run, because a trial trained before may now have other names."""
         role = "final" if "final" in (known.tags.get("role"), trial.role) else "tune"
         for name, value in {"variant": trial.variant, "dataset": trial.dataset, "role": role}.items():
             if known.tags.get(name) != value:
@@ -166,20 +166,20 @@ def _experiment(client: Client, study: str, uri: str) -> str:
 
 
 def _planned(trial: Trial) -> dict[str, Any]:
-    """What a report can say of a trial that has not begun."""
+    """What a report needs about a trial that has not started."""
     described = {"axes": trial.axes, "epochs": trial.settings["fit.epochs"], "K": trial.settings["K"]}
     return {key: getattr(trial, key) for key in PLANNED} | json.loads(json.dumps(described, default=repr))
 
 
 def _artifacts(uri: str, study: str) -> str | None:
-    """Beside a SQLite store; a server knows its own place."""
+    """The folder of artifacts beside a SQLite store; None for a server, which has its own."""
     file = database(uri)
     return None if file is None else (file.parent / "mlartifacts" / study).as_uri()
 
 
 @functools.cache
 def common_tags() -> dict[str, str]:
-    """Of every run: who, from which commit."""
+    """Tags of every run: user, commit, Python version."""
     commit = git_commit(Path.cwd())
     return {
         "git_commit": commit or "none",
@@ -194,5 +194,5 @@ def common_tags() -> dict[str, str]:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a number without a name, as containers have
+    except (KeyError, OSError):  # a user id without a name, as in containers
         return "unknown"

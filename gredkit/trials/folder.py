@@ -1,4 +1,4 @@
-"""What a trial leaves on disk while it runs: enough to go on after a crash, and to tell MLflow later."""
+"""The folder of a trial on disk: enough to continue after a crash and to inform MLflow later."""
 
 import json
 import os
@@ -14,9 +14,9 @@ from gredkit.system.sealed import Damaged
 from gredkit.system.writing import writing
 from gredkit.trials.trial import Trial
 
-Event = dict[str, Any]  # what a trial writes down: one line of its events.jsonl
-CURVE = ("train_loss", "validation")  # what an epoch's event has for the learning curve
-KEYS = {  # what each kind of event has at least
+Event = dict[str, Any]  # one line of events.jsonl
+CURVE = ("train_loss", "validation")  # the values of an epoch's event that make the learning curve
+KEYS = {  # the required values of each kind of event
     "started": {"device", "described"},
     "epoch": {"epoch", *CURVE},
     "result": {"validation", "test"},
@@ -29,9 +29,13 @@ REMOVED = ".removed"
 class TrialFolder:
     """The folder of one trial.
 
-    trial.json: the trial. events.jsonl: what happened, one line each. checkpoint.safetensors: to go on from.
-    artifacts/: what is tracked as files. sent.json: the MLflow run, and up to where it has the events. log.txt: what
-    the process printed. What is damaged among them is kept beside them, as FILE.damaged.
+    trial.json: the trial
+    events.jsonl: what happened, one line per event
+    checkpoint.safetensors: the state of training, to continue from
+    artifacts/: the files that are tracked
+    sent.json: the MLflow run, and how many bytes of events.jsonl it has
+    log.txt: what the process printed
+    Damaged content is kept as FILE.damaged.
     """
 
     def __init__(self, path: Path):
@@ -39,11 +43,11 @@ class TrialFolder:
         self.checkpoint = path / "checkpoint.safetensors"
         self.artifacts = path / "artifacts"
         self.log = path / "log.txt"
-        self.lock = path.with_name(f"{path.name}.lock")  # outside: the folder goes when the trial is done with
+        self.lock = path.with_name(f"{path.name}.lock")  # outside, because the folder is removed at the end
         self._events, self._trial, self._sent = path / "events.jsonl", path / "trial.json", path / "sent.json"
 
     def create(self, trial: Trial) -> None:
-        """Make the folder, or take the one that an earlier invocation left."""
+        """Create the folder, or reuse the one that an earlier invocation left."""
         with writing(self.path):
             self.artifacts.mkdir(parents=True, exist_ok=True)
         sealed.write(self._trial, trial.to_dict())
@@ -56,7 +60,7 @@ class TrialFolder:
         try:
             return Trial.from_dict(sealed.unseal(self._trial.read_bytes()))
         except (Damaged, KeyError, TypeError) as error:
-            raise Damaged(f"{self._trial} is damaged: run the same command again, which writes it anew") from error
+            raise Damaged(f"{self._trial} is damaged: run the same command again, which writes a new one") from error
 
     def append(self, event: str, **values: Any) -> None:
         """Add an event, with its time in milliseconds."""
@@ -65,29 +69,29 @@ class TrialFolder:
             _drop_half_a_line(file)
             file.write(f"{line}\n".encode())
             file.flush()
-            os.fsync(file.fileno())  # on disk before the checkpoint of its epoch is
+            os.fsync(file.fileno())  # must be on disk before the checkpoint of its epoch
 
     def events(self, start: int = 0) -> tuple[list[Event], int]:
-        """The events that begin at a place of the file, without damaged ones, and the place where they end."""
+        """The undamaged events from position `start` of the file on, and the position where they end."""
         whole = _whole_lines(_bytes_of(self._events, start))
         read = (_event(line) for line in whole.splitlines())
         return [event for event in read if event is not None], start + len(whole)
 
     def epochs(self) -> set[int]:
-        """The epochs that were written down."""
+        """The epochs that were recorded."""
         return {event["epoch"] for event in self.events()[0] if event["event"] == "epoch"}
 
     def has_result(self) -> bool:
-        """Whether the training is over, and all that is tracked of it written down."""
+        """Whether training has finished and everything that is tracked was recorded."""
         return {"started", "result"} <= {event["event"] for event in self.events()[0]}
 
     def is_open(self) -> bool:
-        """Whether it was started and has not said how it ended."""
+        """Whether the trial was started and its end was not recorded."""
         told = [event["event"] for event in self.events()[0] if event["event"] in ("started", "ended")]
         return told[-1:] == ["started"]
 
     def sent(self) -> dict[str, Any]:
-        """`run`: the MLflow run; `place`: up to where it has the events. Nothing if that is damaged."""
+        """`run`: the MLflow run; `place`: the position up to which it has the events. Empty if damaged."""
         try:
             return sealed.unseal(self._sent.read_bytes())
         except (FileNotFoundError, Damaged):
@@ -97,11 +101,11 @@ class TrialFolder:
         sealed.write(self._sent, {**self.sent(), **values})
 
     def forget_run(self) -> None:
-        """MLflow has nothing of this trial: all is to be sent again."""
+        """Forget the MLflow run, so that everything is sent again."""
         self._sent.unlink(missing_ok=True)
 
     def mend(self) -> list[str]:
-        """Set aside what is damaged, while nobody writes here; returns the names of those files."""
+        """Move damaged content aside while nobody writes here; returns the names of the files."""
         with writing(self.path):
             return self._mended()
 
@@ -127,11 +131,11 @@ class TrialFolder:
             mended.append(self._events.name)
         place = self.sent().get("place", 0)
         if place and (damaged or content[place - 1 : place] != b"\n"):
-            self.mark_sent(place=0)  # it counted bytes of another file
+            self.mark_sent(place=0)  # the position belonged to the old file
         return mended
 
     def remove(self) -> None:
-        """In one step, so that no half of a folder is taken for a trial."""
+        """Remove the folder in one step, so that a partly removed folder never looks like a trial."""
         removed = self.path.with_name(f"{self.path.name}{REMOVED}")
         shutil.rmtree(removed, ignore_errors=True)
         with suppress(OSError):
@@ -140,16 +144,16 @@ class TrialFolder:
 
 
 def trial_folders(work: Path, study: str) -> list[TrialFolder]:
-    """What earlier invocations of a study left."""
+    """The trial folders that earlier invocations of a study left."""
     found = [path for path in sorted((work / study).glob("*")) if path.is_dir()]
     for path in found:
-        if path.name.endswith(REMOVED):  # a crash came in between
+        if path.name.endswith(REMOVED):  # left by a crash during removal
             shutil.rmtree(path, ignore_errors=True)
     return [TrialFolder(path) for path in found if not path.name.endswith(REMOVED)]
 
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
-    """In one step, so that a reader sees the old file or the new one."""
+    """Write JSON in one step, so that a reader sees either the old file or the new one."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     with writing(path.parent):
         unfinished.write_text(json.dumps(values, indent=1))
@@ -157,7 +161,7 @@ def write_json(path: Path, values: Mapping[str, Any]) -> None:
 
 
 def _event(line: bytes) -> Event | None:
-    """None if it is damaged, or of a version that wrote other things."""
+    """The event in a line; None if it is damaged or from a version with other events."""
     try:
         event = sealed.unseal(line)
     except Damaged:
@@ -176,7 +180,7 @@ def _bytes_of(path: Path, start: int = 0) -> bytes:
 
 
 def _whole_lines(content: bytes) -> bytes:
-    """Without the last one if it is half written."""
+    """The content without an incomplete last line."""
     return content[: content.rfind(b"\n") + 1]
 
 
@@ -186,7 +190,7 @@ def _beside(path: Path) -> Path:
 
 
 def _drop_half_a_line(file: BinaryIO) -> None:
-    """What a crash or a full disk left at the end of a file that is open for appending."""
+    """Remove an incomplete last line, left by a crash or a full disk, from a file opened for appending."""
     end = file.seek(0, os.SEEK_END)
     if end:
         file.seek(end - 1)

@@ -9,7 +9,7 @@ class TrialState(str, Enum):
     WAITING = "waiting"  # not started yet
     RUNNING = "running"
     FINISHED = "finished"  # trained and tested
-    DIVERGED = "diverged"  # the loss or an output was not finite
+    DIVERGED = "diverged"  # the loss or an output became NaN or infinite
     FAILED = "failed"  # an error ended it
     INTERRUPTED = "interrupted"  # stopped from outside; it continues from its checkpoint
     ELSEWHERE = "elsewhere"  # another invocation trains it

@@ -1,4 +1,4 @@
-"""A trial: plain data, from which any process can train it."""
+"""A trial as plain data, from which any process can train it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,10 +10,9 @@ from gredkit.config.source import Source
 
 @dataclass(frozen=True)
 class Trial:
-    """One training: which variant, on which data, with which seed, and how gin describes it.
+    """One training run: a variant on a dataset with a seed, as gin describes it.
 
-    `role` is 'final' for a trial that is compared and 'tune' for one that only chooses hyper-parameters. `axes`
-    has the values that make the variant. `id`, `settings` and what follows are filled in by `resolve`.
+    `id`, `settings` and the fields after them are filled in by `resolve`.
     """
 
     study: str
@@ -21,11 +20,11 @@ class Trial:
     dataset: str
     seed: int
     source: Source
-    entry: str | None = None  # of DATASETS
+    entry: str | None = None  # the entry of DATASETS
     budget: str | None = None
-    point: tuple[str, ...] = ()  # the bindings of the variant
-    axes: Mapping[str, Any] = field(default_factory=dict)
-    role: str = "final"
+    point: tuple[str, ...] = ()  # the gin bindings of the variant
+    axes: Mapping[str, Any] = field(default_factory=dict)  # the values that define the variant
+    role: str = "final"  # or 'tune', for a trial that only chooses hyper-parameters
     tuning: str = ""  # the point of the tuning grid
     id: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -35,11 +34,11 @@ class Trial:
     diameters: tuple[float, float] | None = None  # median and largest, of a sample of the graphs
 
     def configuration(self) -> Configuration:
-        """What gin says of this trial."""
+        """The configuration that gin describes for this trial."""
         return self.source.load(self.entry, self.budget, self.point)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The trial as values that JSON can store."""
         return asdict(self)
 
     @classmethod

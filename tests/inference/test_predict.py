@@ -209,7 +209,7 @@ def test_runs_that_have_no_model(tracked, monkeypatch):
         f"the run {empty!r} has no stored model: choose a run that has finished training": (empty, None),
         f"weights.safetensors in run {damaged} is damaged": (damaged, f"{uri}mlflow.db"),
         f"there is no database {folder}/none.db": (good, f"{uri}none.db"),
-        f"{folder}/no_database.db is no SQLite database": (good, f"{uri}no_database.db"),
+        f"{folder}/no_database.db is not an SQLite database": (good, f"{uri}no_database.db"),
     }
     result = run("-c", MISTAKES, json.dumps(list(tried.values())), cwd=folder)
     lines = result.stdout.splitlines()

@@ -97,7 +97,7 @@ def test_weights_keep_their_precision_and_may_be_shared(tmp_path, task):
 
 
 def test_settings_that_json_cannot_keep_are_a_sentence(tmp_path, task):
-    with pytest.raises(UserError, match=r"the model cannot be stored: .*is function, which JSON cannot keep"):
+    with pytest.raises(UserError, match=r"the model cannot be stored: .*is function, which JSON cannot store"):
         store(tmp_path, task, "graph_folder", dataset_settings={"path": store})
     assert not list(tmp_path.iterdir())
     store(tmp_path, task, "graph_folder", dataset_settings={"path": OWN, "seed": np.int64(1)})
@@ -198,7 +198,7 @@ def test_a_model_of_format_1_has_no_checksum_and_says_so(folder, task, caplog):
     old = {name: value for name, value in told.items() if name not in (CHECKSUM, "weights_sha256")}
     (folder / ABOUT).write_text(json.dumps({**old, "format": 1}))
     assert torch.equal(load_folder(folder).outputs(task.graphs), expected)
-    assert "without a checksum: damage to its weights would not be noticed" in caplog.text
+    assert "without a checksum, so damage to its weights would not be noticed" in caplog.text
 
 
 def test_a_module_that_is_gone_is_not_missed_if_its_components_are_there(folder):
