@@ -1,1 +1,1 @@
-"""A study and its trials."""
+"""Run a study: plan its trials, start them, and record them."""

@@ -1,14 +1,14 @@
-"""Source code as far as it computes: without comments, layout, docstrings and the sentences of errors."""
+"""Source code reduced to what it computes: without comments, layout, docstrings and error messages."""
 
 import ast
 import re
 
 COMMENT = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]*""", re.DOTALL)
-CHECKS = "ranges"  # the module whose functions only check values, and say in words what they should be
+CHECKS = "ranges"  # the module whose functions only check values and raise errors
 
 
 def python_code(source: str) -> str:
-    """The syntax of a Python module; better prose in it gives the same text."""
+    """The syntax tree of a Python module as text; changes of prose do not change it."""
     return ast.dump(_WithoutProse().visit(ast.parse(source)))
 
 
@@ -18,7 +18,7 @@ def c_code(source: str) -> str:
 
 
 class _WithoutProse(ast.NodeTransformer):
-    """Takes out docstrings, and empties the texts in `raise` statements and in checks of ranges."""
+    """Removes docstrings, and empties the texts in `raise` statements and in checks of ranges."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):

@@ -1,4 +1,4 @@
-"""The dataset of a trial: loaded, and what a plan needs to know of it."""
+"""Load the dataset of a trial, and summarise it for the plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from gredkit.paths import data_root
 from gredkit.registry import DATASETS
 from gredkit.system.writing import writing
 
-SAMPLE = 256  # graphs that are kept of a dataset, to estimate times
+SAMPLE = 256  # graphs of a dataset that are kept to estimate times
 
 
 @dataclass(frozen=True)
 class About:
-    """What a plan needs to know of a dataset, without its graphs."""
+    """What a plan needs to know about a dataset, without all of its graphs."""
 
     spec: GraphSpec
     hash: str
@@ -33,10 +33,10 @@ class About:
 
 
 def load_task(configuration: Configuration) -> Task:
-    """The dataset of a trial; one that a user has written is checked."""
+    """The dataset of a trial; a user's own dataset is checked."""
     dataset = configuration.trial.dataset
     make = configuration.component(DATASETS, dataset)
-    with writing(data_root()):  # what is downloaded, and what is made of it
+    with writing(data_root()):  # downloaded and processed files
         if DATASETS[dataset].__module__.startswith("gredkit."):
             return make()
         return check_task(call_own(make, f"the dataset {dataset!r}"), dataset)
@@ -46,7 +46,7 @@ _known: dict[tuple[str, str], About] = {}
 
 
 def about_data(configuration: Configuration) -> About:
-    """The same in short; datasets with equal settings are loaded once."""
+    """The summary of a trial's dataset; datasets with equal settings are loaded once."""
     dataset = configuration.trial.dataset
     key = dataset, repr(sorted(configuration.settings(DATASETS, dataset).items()))
     if key not in _known:

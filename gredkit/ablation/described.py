@@ -1,4 +1,4 @@
-"""What follows from the configuration of a trial: its model, its settings by name, and its id."""
+"""Derive a trial's model, its named settings and its id from its configuration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +21,7 @@ from gredkit.registry import DATASETS
 from gredkit.training.recipe import Recipe
 from gredkit.trials.trial import Trial
 
-COMPUTES = ("gredkit.training.fit", "gredkit.data.hops.cache")  # beside the model itself
+COMPUTES = ("gredkit.training.fit", "gredkit.data.hops.cache")  # besides the model itself
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Described:
     dataset_settings: Mapping[str, Any]
 
     def flat(self, seed: int) -> dict[str, Any]:
-        """One entry per setting, named as in gin: what MLflow keeps, and what the id is made of."""
+        """One entry per setting, named as in gin; MLflow stores them, and the id is made from them."""
         dataset = self.settings.dataset
         named = {"dataset": dataset, "K": self.settings.K, "seed": seed}
         named |= {f"datasets.{dataset}.{key}": value for key, value in self.dataset_settings.items()}
@@ -42,7 +42,7 @@ class Described:
 
 
 def describe(configuration: Configuration, spec: GraphSpec) -> Described:
-    """The trial that a configuration describes; every mistake that can be seen without training is raised."""
+    """The trial that a configuration describes; raises for every mistake that can be found without training."""
     settings, recipe = configuration.trial, configuration.recipe
     if not isinstance(settings.K, str):
         check_K(settings.K)
@@ -52,7 +52,7 @@ def describe(configuration: Configuration, spec: GraphSpec) -> Described:
 
 
 def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
-    """The trial with each seed, and with what follows from its description: settings, parameters, metric and id."""
+    """The trial with each seed, completed with settings, number of parameters, metric and id."""
     configuration = trial.configuration()
     about = about_data(configuration)
     described = describe(configuration, about.spec)

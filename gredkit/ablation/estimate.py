@@ -1,4 +1,4 @@
-"""How long a trial will take, from two short epochs of a model that is thrown away."""
+"""Estimate how long a trial will take, from two short epochs of a temporary model."""
 
 import copy
 from dataclasses import replace
@@ -15,7 +15,7 @@ BATCHES = 2
 
 
 def seconds(trial: Trial) -> float | None:
-    """All epochs with their validation; loading and the hop index are not counted. None if it cannot be told."""
+    """Seconds for all epochs with validation, without loading and hop index; None if it cannot be estimated."""
     configuration = trial.configuration()
     about = about_data(configuration)
     described = describe(configuration, about.spec)
@@ -25,7 +25,7 @@ def seconds(trial: Trial) -> float | None:
     model = described.composition.build(about.spec)
     K = described.settings.K
     if K == "dataset":
-        K = max(map(diameter, graphs))  # of these graphs: enough to tell the time
+        K = max(map(diameter, graphs))  # these graphs are enough for an estimate
     prepared = [copy.copy(graph) for graph in graphs]
     for structure in needs_of(model, K):
         prepared = [structure.add_to(graph) for graph in prepared]
@@ -34,7 +34,7 @@ def seconds(trial: Trial) -> float | None:
         fit(model, task, prepared, replace(described.recipe, epochs=2), 0, on_epoch=reports.append)
     except Diverged:
         return None
-    last = reports[-1]  # the first one warms up
+    last = reports[-1]  # the first epoch is a warm-up
     training = len(graphs) // described.recipe.batch_size * described.recipe.batch_size or len(graphs)
     validation = max(last.seconds - training / last.samples_per_second, 0.0) / len(graphs)
     epoch = about.sizes["train"] / last.samples_per_second + about.sizes["validation"] * validation

@@ -21,9 +21,9 @@ from gredkit.data.hops.cache import fingerprint
 from gredkit.data.objectives import Loss
 from gredkit.data.task import Task
 
-WITHOUT_EFFECT = ("datasets.", "fit.device", "fit.checkpoint_seconds")  # the data itself counts, not its path
+WITHOUT_EFFECT = ("datasets.", "fit.device", "fit.checkpoint_seconds")  # the content of the data counts, not its path
 STDLIB = Path(sysconfig.get_path("stdlib"))
-INSTALLED = {"site-packages", "dist-packages"}  # also those of another environment that this one can see
+INSTALLED = {"site-packages", "dist-packages"}  # also of another environment on the search path
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object, in its repr
 COMPUTE_NOTHING = (
     "gredkit.errors",
@@ -38,7 +38,7 @@ COMPUTE_NOTHING = (
 
 
 def trial_id(settings: Mapping[str, Any], data: str, code: str) -> str:
-    """The settings that have an effect, the seed among them, the data and the code."""
+    """A hash of the data, the code and the settings that have an effect, including the seed."""
     counted = {key: _number(value) for key, value in settings.items() if not key.startswith(WITHOUT_EFFECT)}
     text = json.dumps([counted, data, code], sort_keys=True, default=repr)
     return xxhash.xxh3_64_hexdigest(ADDRESS.sub("", text).encode())
@@ -50,7 +50,7 @@ def _number(value: Any) -> Any:
 
 
 def data_hash(task: Task) -> str:
-    """Graphs, splits, and what is asked of them."""
+    """A hash of graphs, splits, loss and metric."""
     digest = xxhash.xxh3_64(fingerprint(task.graphs).encode())
     for split, indices in task.splits.items():
         digest.update(f"{split} {np.asarray(indices, np.int64).tobytes().hex()}".encode())
@@ -61,7 +61,7 @@ def data_hash(task: Task) -> str:
 
 
 def _code_of(function: Callable[..., Any]) -> str:
-    """The module of a function or of an object's class as syntax: what it calls stands there, too."""
+    """The syntax of the module that defines a function or an object's class, since it may call others there."""
     while isinstance(function, Loss | functools.partial):
         function = function.function if isinstance(function, Loss) else function.func
     owner = function if hasattr(function, "__qualname__") else type(function)
@@ -69,10 +69,10 @@ def _code_of(function: Callable[..., Any]) -> str:
 
 
 def code_hash(model: nn.Module, *others: str) -> str:
-    """The code of the classes that a model is made of, of other modules, and of all that these use.
+    """A hash of the code of a model's classes, of other modules, and of everything that these use.
 
-    A new component changes no other trial's id; neither does prose: comments, layout, docstrings, error messages.
-    `SOURCES` of a module of gredkit are C files that belong to it; a user's may be anything.
+    A new component does not change the ids of other trials, and neither does prose: comments, layout, docstrings,
+    error messages. If a module of gredkit has `SOURCES`, these are C files that belong to it.
     """
     waiting = {kind.__module__ for module in model.modules() for kind in type(module).__mro__}
     waiting |= {importlib.import_module(name).__name__ for name in others}
@@ -83,7 +83,7 @@ def code_hash(model: nn.Module, *others: str) -> str:
         if name in seen or name in COMPUTE_NOTHING or module is None or not _is_ours(module):
             continue
         seen.add(name)
-        if hasattr(module, "__path__"):  # a package holds whatever was imported so far
+        if hasattr(module, "__path__"):  # the content of a package depends on what was imported before
             continue
         for value in vars(module).values():
             waiting.add(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or "")
@@ -94,7 +94,7 @@ def code_hash(model: nn.Module, *others: str) -> str:
 
 
 def _is_ours(module: ModuleType) -> bool:
-    """gredkit, or a file of the user's; not what is installed."""
+    """Whether it belongs to gredkit or to the user, not to an installed package."""
     if module.__name__.split(".")[0] == "gredkit":
         return True
     file = Path(getattr(module, "__file__", None) or STDLIB)

@@ -28,15 +28,15 @@ from gredkit.tracking.tracker import Tracker
 from gredkit.trials.folder import TrialFolder, trial_folders
 from gredkit.trials.state import BROKEN, ENDED, UNDECIDED, TrialState
 
-PATIENCE = 60.0  # seconds for MLflow to take the rest
+PATIENCE = 60.0  # seconds to wait at the end until MLflow has everything
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a study is run, which changes nothing in its results."""
+    """Options of a run that do not change its results."""
 
     command: str
-    jobs: int | None = None  # trials side by side; None: as many as the launcher finds right
+    jobs: int | None = None  # trials side by side; None lets the launcher choose
     tracking_uri: str | None = None
     work: Path = paths.WORK
     retry: bool = False
@@ -47,12 +47,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Ended:
-    """How an invocation ended."""
+    """The result of an invocation."""
 
     trials: list[TrialProgress]
     tracker: Tracker
     interrupted: bool
-    unsent: int  # trials that MLflow does not know all of
+    unsent: int  # trials that are not completely in MLflow
 
     @property
     def exit_code(self) -> int:
@@ -63,7 +63,7 @@ class Ended:
 
 
 def run_study(source: Source, options: Options, console: Console) -> Ended:
-    """Train what is not trained yet, and tell MLflow."""
+    """Train the trials that are not trained yet, and record them in MLflow."""
 
     def say(said: str) -> None:
         printing.say(console, said)
@@ -80,14 +80,14 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
             tracker.add_plan(plan.trials, plan.is_tuning)
             _send_leftovers(tracker, options.work, say)
             return _train_all(plan, launcher, tracker, options, console, say)
-        except BaseException:  # no run stays behind that looks as if it went on
+        except BaseException:  # do not leave a run that looks as if it were still running
             with suppress(StoreError):
                 tracker.abandon()
             raise
 
 
 def _launcher(plan: Plan, options: Options, say: Callable[[str], None]) -> Launcher:
-    """What starts the trials, as many side by side as the user wants or, if it is not said, as it finds right."""
+    """The launcher, with the number of jobs that the user gave or, by default, that the launcher chooses."""
     kind: type[Launcher] = LAUNCHERS[options.launcher]  # type: ignore[assignment]
     jobs = options.jobs
     if jobs is None:
@@ -100,7 +100,7 @@ def _launcher(plan: Plan, options: Options, say: Callable[[str], None]) -> Launc
 def _train_all(
     plan: Plan, launcher: Launcher, tracker: Tracker, options: Options, console: Console, say: Callable[[str], None]
 ) -> Ended:
-    """Train the plan and, if it only tunes, what follows from it."""
+    """Train the trials of the plan and, if it is a tuning plan, then the final trials."""
     forwarder = Forwarder(tracker, say)
     runner = Runner(launcher, tracker, forwarder, options.work)
     trials: list[TrialProgress] = []
@@ -118,7 +118,7 @@ def _train_all(
     try:
         train(plan)
         if plan.is_tuning and any(one.state in UNDECIDED for one in trials):
-            say("what is tuned is chosen when all tuning trials have ended: run the same command again")
+            say("settings are chosen when all tuning trials have ended: run the same command again")
         elif plan.is_tuning:
             forwarder.flush(PATIENCE)
             scores = {one.trial.id: one.validation for one in trials if one.state == TrialState.FINISHED}
@@ -130,7 +130,7 @@ def _train_all(
     try:
         tracker.end(Counter(one.state for one in trials))
     except StoreError as error:
-        say(f"{error}; the same command puts it in order")
+        say(f"{error}; run the same command again to repair this")
         unsent = max(unsent, 1)
     if runner.refusal is not None:
         raise runner.refusal
@@ -138,13 +138,13 @@ def _train_all(
 
 
 def _alone(work: Path, study: str) -> FileLock:
-    """Two invocations that write to the same folders would disturb each other."""
+    """A lock, because two invocations that write to the same folders would disturb each other."""
     lock = FileLock(work / f"{study}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
         raise UserError(
-            f"the study {study!r} is running here already: wait for it, or give this one another --work folder"
+            f"the study {study!r} is already running here: wait for it, or give this one another --work folder"
         ) from None
     return lock
 
@@ -162,7 +162,7 @@ def _announcement(plan: Plan, trials: Iterable[TrialProgress]) -> str:
 
 
 def _send_leftovers(tracker: Tracker, work: Path, say: Callable[[str], None]) -> None:
-    """What earlier invocations of this study wrote and could not send; one that lives is left alone."""
+    """Send what earlier invocations of this study recorded but could not send; skips running ones."""
     for folder in trial_folders(work, tracker.study):
         try:
             with FileLock(folder.lock, timeout=0):
@@ -181,7 +181,7 @@ def _send_leftovers(tracker: Tracker, work: Path, say: Callable[[str], None]) ->
 
 
 def _end_of(folder: TrialFolder) -> dict[str, str]:
-    """How a trial ended whose process could not say so."""
+    """The state of a trial whose process died before it could record it."""
     if folder.has_result():
         return {"state": TrialState.FINISHED, "message": ""}
     return {"state": TrialState.INTERRUPTED, "message": "its process was ended from outside"}

@@ -1,4 +1,4 @@
-"""How many trials run side by side if the user does not say."""
+"""How many trials run side by side if the user gives no number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class Jobs:
 
 
 def jobs_for(trials: Sequence[Trial], machine: Resources) -> Jobs:
-    """One trial for each GPU, or else for each core; fewer if there are fewer trials, or if memory would not suffice.
+    """One trial per GPU, or else per core; fewer if there are fewer trials or too little memory.
 
-    Trials that share a GPU or a core take longer each and save nothing; threads share a small model badly.
+    Trials that share a GPU or a core only slow each other down, and a small model gains little from more threads.
     """
     on_gpus = machine.gpus > 0 and any(trial.settings.get("fit.device") != "cpu" for trial in trials)
     most, place = (machine.gpus, "GPU") if on_gpus else (machine.cores, "core")

@@ -1,4 +1,4 @@
-"""The same number of parameters for every variant."""
+"""Give every variant the same number of parameters."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,20 +12,20 @@ from gredkit.errors import UserError
 from gredkit.nn.composition import PARTS, Composition, Part
 from gredkit.nn.parameters import width_for, widths_for
 
-WIDTH, STATE, HEADS = "dim", "state_dim", "heads"  # the settings that are looked at
+WIDTH, STATE, HEADS = "dim", "state_dim", "heads"  # the settings that matter here
 
 
 def matched(composition: Composition, spec: GraphSpec, budget: int) -> list[str]:
-    """The bindings of the model's width, and of the widths of states, that give about so many parameters.
+    """The bindings of the model's width and of state widths that give about `budget` parameters.
 
-    The width is a multiple of the number of heads of the model and its parts. If no width comes within a hundredth of
-    the budget, the nearest is taken.
+    The width is a multiple of the number of heads of the model and its parts. If no width is within 1 % of the
+    budget, the nearest one is used.
     """
     model = composition.model
     dim = model.settings.get(WIDTH)
     if not isinstance(dim, int):
         raise UserError(
-            f"study.match_params changes the width of a model, and models.{model.name} has no parameter {WIDTH!r}: "
+            f"study.match_params changes the width of a model, but models.{model.name} has no parameter {WIDTH!r}: "
             f"give it one, or leave the model out"
         )
     every = [part for part in (model, *composition.parts.values()) if part]
@@ -33,7 +33,7 @@ def matched(composition: Composition, spec: GraphSpec, budget: int) -> list[str]
     states = {name: (part.settings[STATE] or dim) / dim for name, part in _named(composition) if STATE in part.settings}
 
     def changed(width: int, state: int) -> dict[str, dict[str, int]]:
-        """New settings: the width, and each state as wide beside `state` as it was beside the width."""
+        """New settings: the width, and each state width in the same ratio to `state` as before to the width."""
         wider = {name: {STATE: max(round(state * step * ratio), 1)} for name, ratio in states.items()}
         of_model = f"models.{model.name}"
         return wider | {of_model: {**wider.get(of_model, {}), WIDTH: width * step}}
@@ -41,7 +41,7 @@ def matched(composition: Composition, spec: GraphSpec, budget: int) -> list[str]
     def build(width: int, state: int) -> nn.Module:
         return _with(composition, changed(max(width, smallest), state)).build(spec)
 
-    # A positional encoding takes its columns out of the width.
+    # The columns of a positional encoding are part of the width.
     smallest = max(part.settings.get("width", 0) for part in every) // step + 1
     try:
         width, state = widths_for(build, budget)

@@ -1,4 +1,4 @@
-"""From a study to its trials."""
+"""Expand a study into its trials."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -15,18 +15,18 @@ from gredkit.errors import UserError
 from gredkit.nn.parameters import parameters_of
 from gredkit.trials.trial import Trial
 
-Outcome = Callable[[Trial], float | None]  # the best validation score of a trial that finished
+Outcome = Callable[[Trial], float | None]  # the best validation score of a trial; None if it did not finish
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The trials of a study, each once; those that only tune come first, in a plan of their own."""
+    """The trials of a study, each once; tuning trials come first, in a separate plan."""
 
     study: str
     source: Source
     trials: tuple[Trial, ...]
-    repeated: int = 0  # combinations of the same axes that are a trial which the plan already has
-    to_come: int = 0  # final trials, once tuning has chosen
+    repeated: int = 0  # combinations of the same axes that equal another trial of the plan
+    to_come: int = 0  # final trials that follow after tuning
 
     @property
     def is_tuning(self) -> bool:
@@ -34,7 +34,7 @@ class Plan:
 
 
 def make_plan(source: Source) -> Plan:
-    """Expand the study that the files describe; every mistake that can be seen before training is raised here."""
+    """Expand the study that the files describe; raises for every mistake that can be found before training."""
     study = source.load().study
     name = study.name or Path(source.files[0]).stem
     trials = [trial for entry in study.datasets or (None,) for trial in _of_dataset(name, source, study, entry)]
@@ -46,7 +46,7 @@ def make_plan(source: Source) -> Plan:
 
 
 def after_tuning(plan: Plan, validation: Outcome) -> Plan:
-    """The final trials, each variant with the setting that validated best on its dataset."""
+    """The final trials: each variant with the setting that had the best validation score on its dataset."""
     by_variant: dict[tuple[str, str], dict[str, list[Trial]]] = {}
     for trial in plan.trials:
         by_variant.setdefault((trial.dataset, trial.variant), {}).setdefault(trial.tuning, []).append(trial)
@@ -55,20 +55,20 @@ def after_tuning(plan: Plan, validation: Outcome) -> Plan:
         scores = {tuning: _mean(trials, validation) for tuning, trials in points.items()}
         known = {tuning: score for tuning, score in scores.items() if score is not None}
         choose = max if next(iter(points.values()))[0].larger_is_better else min
-        # If every setting failed, so will the first: the variant stays in the study, and is seen to fail.
+        # If every setting failed, use the first: the variant stays in the study and is reported as failed.
         best = points[choose(known, key=known.__getitem__) if known else next(iter(points))][0]
         final += resolve(replace(best, role="final"), best.configuration().study.seeds)
     return _unique(Plan(plan.study, plan.source, tuple(final)))
 
 
 def _mean(trials: list[Trial], validation: Outcome) -> float | None:
-    """None if one of them has no score, or one that is not a number."""
+    """The mean score; None if a score is missing or NaN."""
     scores = [score for trial in trials if (score := validation(trial)) is not None and not isnan(score)]
     return fmean(scores) if len(scores) == len(trials) else None
 
 
 def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> Iterator[Trial]:
-    """The trials on one dataset; its block may have a say in the axes."""
+    """The trials on one dataset, whose gin block may change the axes."""
     configuration = source.load(entry, study.budget)
     here = configuration.study
     here.check_size(len(study.datasets or (None,)))
@@ -81,7 +81,7 @@ def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> I
         if here.match_params:
             spec = about_data(configuration).spec
             composition = describe(configuration, spec).composition
-            if budget is None:  # the first variant is what the others are measured by, and stays as it is
+            if budget is None:  # the first variant sets the budget and is not changed
                 budget = parameters_of(lambda c=composition, s=spec: c.build(s))  # type: ignore[misc]
             else:
                 bindings += tuple(matched(composition, spec, budget))
@@ -98,11 +98,11 @@ def _refuse_overridden_axes(study: Study, source: Source) -> None:
     axes = {*study.axes, *study.tune, *(binding for bundle in study.variants.values() for binding in bundle)}
     for binding in source.bindings:
         if (name := binding.partition("=")[0].strip()) in axes:
-            raise UserError(f"{name!r} is an axis of this study: --set study.axes, or the macro that lists its values")
+            raise UserError(f"{name!r} is an axis of this study: --set study.axes or the macro that lists its values")
 
 
 def _refuse_axes_without_effect(trials: list[Trial]) -> None:
-    """An axis whose values all come out as the same trials is overridden by something."""
+    """Raise if all values of an axis give the same trials: then something overrides the axis."""
     for axis in {name: None for trial in trials for name in trial.axes}:
         same_but_for_it: dict[str, dict[str, set[str]]] = {}
         for trial in trials:
@@ -116,7 +116,7 @@ def _refuse_axes_without_effect(trials: list[Trial]) -> None:
 
 
 def _unique(plan: Plan) -> Plan:
-    """Each trial once: an axis may have no effect on a variant, and a base may be one of the values."""
+    """The plan with each trial once: an axis may not affect a variant, and the base may be one of the values."""
     first: dict[str, Trial] = {}
     repeated = 0
     for trial in plan.trials:
@@ -126,13 +126,13 @@ def _unique(plan: Plan) -> Plan:
                 f"{same.dataset!r} and {trial.dataset!r} come out as the same trial: something overrides the dataset; "
                 f"choose with --set \"DATASETS=('{same.dataset}',)\" instead"
             )
-        # Where one axis changes at a time, its values include the base: nobody needs to be told of that.
+        # If one axis changes at a time, its values include the base; that is not worth mentioning.
         repeated += same is not trial and same.axes.keys() == trial.axes.keys()
     return replace(plan, trials=tuple(first.values()), repeated=repeated)
 
 
 def repeats(plan: Plan) -> str:
-    """What the user is told about combinations that need no training of their own."""
+    """The message about combinations that do not need a training run of their own."""
     if plan.repeated == 1:
         return "1 combination has the same settings as another one and is trained once"
     return f"{plan.repeated} combinations have the same settings as another one and are trained once"

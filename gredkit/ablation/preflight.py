@@ -1,4 +1,4 @@
-"""What every trial needs, tried before the first: a folder that cannot be written would fail them all."""
+"""Check before the first trial that all folders can be written; otherwise every trial would fail."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +15,7 @@ from gredkit.trials.trial import Trial
 
 
 def check_folders(trials: Iterable[Trial], work: Path, reports: Path | None) -> None:
-    """Whether files and locks can be made where they will be needed."""
+    """Raise unless files and locks can be created in the folders that the trials need."""
     check_writable(work, "choose another folder with --work")
     if reports is not None:
         check_writable(reports, "choose another folder with --reports")
@@ -27,7 +27,7 @@ def check_folders(trials: Iterable[Trial], work: Path, reports: Path | None) -> 
 
 
 def _read_from_cache(trial: Trial) -> None:
-    """A cache that takes nothing new will do, if it has all that a trial needs."""
+    """A read-only cache is enough if it contains everything that the trial needs."""
     configuration = trial.configuration()
     task = load_task(configuration)
     described = describe(configuration, task.spec)

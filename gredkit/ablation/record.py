@@ -1,4 +1,4 @@
-"""What is kept of a trial beside its numbers: configuration, environment, eigenvalues, hop weights."""
+"""What is recorded about a trial besides its scores: configuration, environment, eigenvalues, hop weights."""
 
 import json
 import platform
@@ -16,13 +16,13 @@ from gredkit.nn.composition import PARTS
 from gredkit.nn.kernels.build import why_none
 from gredkit.nn.kernels.call import CALLED
 
-MOST_HOPS = 256  # whose weights are kept; a larger K is no reason to fill the memory
-UNKNOWN_HOPS = 64  # whose weights are kept if neither K nor a diameter says how many are read
+MOST_HOPS = 256  # the largest number of hops whose weights are recorded
+UNKNOWN_HOPS = 64  # the number of hops if neither K nor a diameter is known
 NAMES = {"dataset": "trial.dataset", "K": "trial.K", "model": "variant.model"}
 
 
 def gin_text(trial_id: str, study: str, settings: Mapping[str, Any]) -> str:
-    """Every setting of a trial as gin: running this file is running the trial again."""
+    """All settings of a trial as a gin file; running this file repeats the trial."""
     lines = [f"# Trial {trial_id} of the study {study!r}, with all its settings.", f"study.name = {study!r}"]
     for name, value in settings.items():
         if name == "seed":
@@ -34,22 +34,22 @@ def gin_text(trial_id: str, study: str, settings: Mapping[str, Any]) -> str:
 
 @cache
 def packages() -> Mapping[str, str]:
-    """The versions of all that is installed."""
+    """The versions of all installed packages."""
     found = {d.metadata["Name"]: d.version for d in metadata.distributions() if d.metadata["Name"]}
     return dict(sorted(found.items(), key=lambda item: item[0].lower()))
 
 
 def kernels(device: str, precision: str) -> str:
-    """Whether compiled kernels have computed something in this process: 'yes', or 'no: ' and why."""
+    """Whether compiled kernels ran in this process: 'yes', or 'no: ' and the reason."""
     if any(name.endswith("_forward") for name in CALLED):
         return "yes"
     if device != "cpu" or precision != "float32":
         return f"no: the trial ran on {device} in {precision}"
-    return f"no: {why_none() or 'no part of this model is one that they know'}"
+    return f"no: {why_none() or 'they support no part of this model'}"
 
 
 def environment(device: str, **more: str) -> dict[str, Any]:
-    """The machine, and what is installed."""
+    """The machine and the installed packages."""
     return {
         **more,
         "python": sys.version.split()[0],
@@ -63,25 +63,25 @@ def environment(device: str, **more: str) -> dict[str, Any]:
 
 @torch.no_grad()
 def eigenvalues(model: nn.Module) -> list[dict[str, list[float]]]:
-    """Of every layer whose encoder has them: real and imaginary parts."""
+    """Real and imaginary parts of the eigenvalues, for every layer whose encoder has them."""
     found = (values.to(torch.complex64) for values in _told(model, "eigenvalues"))
     return [{"real": values.real.tolist(), "imag": values.imag.tolist()} for values in found]
 
 
 @torch.no_grad()
 def hop_weights(model: nn.Module, width: int) -> list[list[float]]:
-    """Of every layer whose encoder has them: the weights of the first `width` hops."""
+    """The weights of the first `width` hops, for every layer whose encoder has them."""
     return [weights.tolist() for weights in _told(model, "hop_weights", width)]
 
 
 def recorded_hops(K: int | str | None, diameters: tuple[float, float] | None) -> int:
-    """How many hops have their weights kept: those that are read, the node itself among them."""
+    """The number of hops whose weights are recorded: those that are read, including hop 0."""
     farthest = K if isinstance(K, int) else int(diameters[1]) if diameters else UNKNOWN_HOPS
     return min(farthest, MOST_HOPS) + 1
 
 
 def _told(module: nn.Module, what: str, *arguments: Any) -> Iterator[Tensor]:
-    """What the method of a name returns in each module that has one, unless it is None.
+    """The results of a method in each module that has it, without None.
 
     A module that answers speaks for the modules inside it, so that an encoder may wrap another one.
     """
@@ -95,6 +95,6 @@ def _told(module: nn.Module, what: str, *arguments: Any) -> Iterator[Tensor]:
 
 
 def write_moments(path: Path, **moments: list[Any]) -> None:
-    """One list a moment ('start', 'end'), with an entry a layer; nothing if no layer has one."""
+    """Write one list per moment ('start', 'end') with one entry per layer; nothing if all lists are empty."""
     if any(moments.values()):
         path.write_text(json.dumps(moments))

@@ -1,4 +1,4 @@
-"""Runs the trials of a plan: what is finished is skipped, what was interrupted goes on."""
+"""Run the trials of a plan: finished trials are skipped, interrupted ones continue."""
 
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,17 +17,20 @@ from gredkit.trials.folder import TrialFolder
 from gredkit.trials.state import BROKEN, ENDED, TrialState
 from gredkit.trials.trial import Trial
 
-TICK = 0.25  # seconds between two looks at the trials
+TICK = 0.25  # seconds between two checks of the trials
 HANGUP = getattr(signal, "SIGHUP", None)  # the terminal was closed
 
 
 class Runner:
-    """The loop around a launcher. Ctrl-C once, or a closed terminal, stops after the running epochs, twice at once."""
+    """The loop that starts and watches trials.
+
+    Ctrl-C, or closing the terminal, stops after the running epochs; a second Ctrl-C stops immediately.
+    """
 
     def __init__(self, launcher: Launcher, tracker: Tracker, forwarder: Forwarder, work: Path):
         self._launcher, self._tracker, self._forwarder, self._work = launcher, tracker, forwarder, work
         self._interrupts = 0
-        self.refusal: Refused | None = None  # of the launcher: no other trial is started
+        self.refusal: Refused | None = None  # if the launcher refused a trial, no other one is started
 
     @property
     def was_interrupted(self) -> bool:
@@ -46,7 +49,7 @@ class Runner:
         return folder_of(self._work, trial)
 
     def run(self, trials: Sequence[TrialProgress], screen: Screen) -> None:
-        """Train all that waits; then what another invocation had, if that one has left it."""
+        """Train all waiting trials, then those that another invocation had but did not finish."""
         with self._signals():
             self._train([one for one in trials if one.state == TrialState.WAITING], screen)
             self._train([one for one in trials if one.state == TrialState.ELSEWHERE], screen)
@@ -67,7 +70,7 @@ class Runner:
                 self._stop(running, screen)
             self._launcher.wait(TICK)
             for job, one in list(running.items()):
-                ended = job.ended()  # before reading: what it wrote last is then there
+                ended = job.ended()  # asked before reading, so that nothing that it wrote is missed
                 one.read(self.folder_of(one.trial))
                 if ended is not None:
                     del running[job]
@@ -76,13 +79,13 @@ class Runner:
             screen.update()
 
     def _start(self, one: TrialProgress) -> Job | None:
-        """None if another invocation was faster, or if nothing can be written."""
+        """Start a trial; None if another invocation was faster, or if nothing can be written."""
         folder = self.folder_of(one.trial)
         try:
             if not self._is_ours(one):
                 return None
         except StoreError:
-            pass  # it does not answer now; if both train it, both find the same, and MLflow keeps one of them
+            pass  # no answer; if two invocations train it, the results are equal and MLflow keeps one
         try:
             folder.create(one.trial)
         except CannotWrite as error:
@@ -99,10 +102,10 @@ class Runner:
             return None
 
     def _is_ours(self, one: TrialProgress) -> bool:
-        """Claim a trial, and see whether somebody has trained it in the meantime."""
+        """Claim a trial, and check whether somebody has trained it in the meantime."""
         owner = self._tracker.claim(one.trial.id)
         found = self._tracker.trial(one.trial.id)
-        if found is not None and found.state == TrialState.RUNNING and owner is None:  # of one who could not claim it
+        if found is not None and found.state == TrialState.RUNNING and owner is None:  # its owner could not claim it
             parent = found.tags.get("mlflow.parentRunId", "")
             owner = None if parent == self._tracker.invocation else self._tracker.alive(parent)
         if found is not None and found.state in BROKEN and found.run == one.retried and owner is None:
@@ -116,13 +119,13 @@ class Runner:
 
     def _end(self, one: TrialProgress, state: TrialState | Lost, message: str) -> None:
         folder = self.folder_of(one.trial)
-        if isinstance(state, Lost) and one.said is not None:  # right after it had written how it ended
+        if isinstance(state, Lost) and one.said is not None:  # it died just after recording how it ended
             state, message = one.said
-        elif isinstance(state, Lost):  # it could not say so itself
+        elif isinstance(state, Lost):  # it could not record its state
             state = TrialState.INTERRUPTED if state is Lost.KILLED or self._interrupts else TrialState.FAILED
             if folder.has_result():
                 state, message = TrialState.FINISHED, ""
-            with suppress(CannotWrite):  # a full disk; the next invocation finds it open, and interrupted
+            with suppress(CannotWrite):  # full disk; the next invocation marks it as interrupted
                 folder.append("ended", state=state, message=message)
         one.end(state, message)
         if state == TrialState.ELSEWHERE:
@@ -131,20 +134,21 @@ class Runner:
             self._forwarder.ended(folder)
 
     def _stop(self, running: Mapping[Job, TrialProgress], screen: Screen) -> None:
-        """What Ctrl-C asks for."""
+        """Stop the running trials: after the running epoch, or at the second Ctrl-C immediately."""
         if self.is_impatient:
             for job in running:
                 job.kill()
         else:
-            screen.say("stopping after the running epochs; Ctrl-C again stops at once")
+            screen.say("stopping after the running epochs; press Ctrl-C again to stop immediately")
             for job in running:
                 job.stop()
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Ctrl-C is only counted; the loop obeys it.
+        """Count signals; the loop reacts to them.
 
-        A closed terminal counts once: the system and the shell both tell of it. Under `nohup` it is ignored.
+        A closed terminal counts only once, although both the system and the shell report it. Under `nohup` it is
+        ignored.
         """
 
         def count(number: int, frame: FrameType | None) -> None:
@@ -162,16 +166,16 @@ class Runner:
 
 
 def folder_of(work: Path, trial: Trial) -> TrialFolder:
-    """Where a trial of a study writes; the same trial of another study has a folder and a run of its own."""
+    """The folder of a trial; the same trial in another study has its own folder and run."""
     return TrialFolder(work / trial.study / trial.id)
 
 
 def sort_out(
     trials: Sequence[Trial], tracker: Tracker, retry: bool, done: Mapping[str, TrialProgress]
 ) -> list[TrialProgress]:
-    """What is to be done: finished trials are only shown, failed ones done again when asked.
+    """Decide what to do with each trial: finished ones are only shown; failed ones are repeated with `retry`.
 
-    `done` are trials that this invocation has trained before, by their ids.
+    done: trials that this invocation has already trained, by id
     """
     result, all_known = [], tracker.trials()
     for trial in trials:
@@ -182,7 +186,7 @@ def sort_out(
             earlier = done[trial.id]
             one.state, one.message, one.took = earlier.state, earlier.message, earlier.took
             one.validation, one.test, one.score = earlier.validation, earlier.test, earlier.test
-        elif found is not None and found.state == TrialState.RUNNING:  # its invocation lives: the dead were repaired
+        elif found is not None and found.state == TrialState.RUNNING:  # by a living invocation: dead ones were repaired
             owner = tracker.alive(found.tags.get("mlflow.parentRunId", "")) or "another invocation"
             one.found(TrialState.ELSEWHERE, found.metrics, f"{owner} trains it")
         elif found is not None and found.state in BROKEN and retry:

@@ -1,4 +1,4 @@
-"""Trains one trial, in a process of its own. It writes to the trial's folder and never speaks to MLflow."""
+"""Train one trial in its own process, which writes to the trial's folder and never talks to MLflow."""
 
 import os
 import traceback
@@ -34,13 +34,13 @@ from gredkit.training.seeds import seed_all
 from gredkit.trials.folder import TrialFolder, write_json
 from gredkit.trials.state import TrialState
 
-WAIT = 10.0  # seconds for a process of an invocation that was killed to notice it
+WAIT = 10.0  # seconds until the process of a killed invocation notices it and ends
 
 
 def attempt(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None = None) -> tuple[TrialState, str]:
-    """Train the trial of a folder: the state in which it ended, and a sentence about it.
+    """Train the trial of a folder; returns its final state and a message.
 
-    `jobs` is how many trials may run side by side: reports compare times only if it is 1 for all trials.
+    jobs: how many trials may run side by side; reports compare times only if it is 1 for all trials
     """
     try:
         with writing(folder.path), FileLock(folder.lock, timeout=WAIT):
@@ -49,14 +49,14 @@ def attempt(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | No
             return state, message
     except Timeout:
         return TrialState.ELSEWHERE, "another process trains it"
-    except CannotWrite as error:  # the disk is full, or gone; once it is not, the trial goes on
+    except CannotWrite as error:  # the disk is full or missing; the trial can continue later
         return TrialState.INTERRUPTED, str(error)
     except OSError as error:
         return TrialState.INTERRUPTED, f"{type(error).__name__}: {error}"
 
 
 def _trained(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None) -> tuple[TrialState, str]:
-    if folder.has_result():  # an earlier process died before it could say so
+    if folder.has_result():  # an earlier process died before it could record this
         return TrialState.FINISHED, ""
     try:
         train(folder, should_stop, jobs)
@@ -77,7 +77,7 @@ def _trained(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | N
 
 
 def train(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None = None) -> Result:
-    """Build what gin describes, train it, and leave all that is tracked in the folder."""
+    """Build what gin describes, train it, and write everything that is tracked into the folder."""
     trial = folder.trial()
     configuration = trial.configuration()
     task = load_task(configuration)
@@ -107,11 +107,11 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None
 
     def on_epoch(report: EpochReport) -> None:
         nonlocal is_told
-        if not is_told:  # once an attempt: a trial may go on where there are kernels, or none
+        if not is_told:  # once per attempt: another attempt may run with or without kernels
             used, is_told = kernels(str(device), described.recipe.precision), True
             write_json(folder.artifacts / "environment.json", environment(str(device), kernels=used))
             folder.append("kernels", used=used)
-        if report.epoch not in known:  # an epoch that was lost with its checkpoint is trained, but not told, again
+        if report.epoch not in known:  # an epoch without a checkpoint is trained again, but recorded once
             folder.append("epoch", **asdict(report))
 
     result = fit(model, task, graphs, described.recipe, trial.seed, checkpoint=folder.checkpoint,

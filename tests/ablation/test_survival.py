@@ -155,7 +155,7 @@ def test_a_study_that_runs_here_already_is_a_sentence(undisturbed, tmp_path):
     study.wait_for_epochs(first, 1)
     second = study.run(*LONG)
     assert second.returncode == 2
-    assert second.stderr.startswith("error: the study 'tiny' is running here already")
+    assert second.stderr.startswith("error: the study 'tiny' is already running here")
     _, err = first.communicate(timeout=200)
     assert first.returncode == 0, err
     assert study.scores() == undisturbed.scores()

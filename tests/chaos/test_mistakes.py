@@ -86,7 +86,7 @@ def test_a_cluster_that_refuses_ends_the_run(tmp_path, monkeypatch, count):
     assert result.returncode == 1, result.stderr
     assert result.stderr.splitlines() == [
         "invalid account",  # sbatch's own words
-        "error: the cluster takes no job (invalid account): correct launchers.slurm.…",
+        "error: the cluster accepts no job (invalid account): correct launchers.slurm.…",
     ]
     assert "RUNNING" not in study.statuses()
 

@@ -1,1 +1,1 @@
-"""Launchers: one class a file, each registered under a short name."""
+"""Launchers: one class per file, each registered under a short name."""

@@ -1,4 +1,4 @@
-"""What a launcher is."""
+"""The interface of a launcher."""
 
 import time
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from gredkit.trials.trial import Trial
 
 
 class Lost(Enum):
-    """How a job ended that could not say the state of its trial."""
+    """How a job ended that could not report the state of its trial."""
 
     DIED = "died"  # by itself
     KILLED = "killed"  # by somebody else
@@ -25,7 +25,7 @@ class Job(ABC):
 
     @abstractmethod
     def ended(self) -> tuple[TrialState | Lost, str] | None:
-        """State and message once it has ended, None while it runs; `Lost` if it could not say its state."""
+        """State and message after it has ended; None while it runs; `Lost` if it could not report its state."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -33,17 +33,20 @@ class Job(ABC):
 
     @abstractmethod
     def kill(self) -> None:
-        """End it at once."""
+        """End it immediately."""
 
 
 class Refused(UserError):
-    """What starts the processes does not start them; the user may not be at fault."""
+    """The launcher cannot start processes, which may not be the user's fault."""
 
     exit_code = 1
 
 
 class Launcher(ABC):
-    """Starts the process that trains the trial of a folder; built with the number of jobs that run side by side."""
+    """Starts the processes that train trials.
+
+    jobs: number of trials that run side by side
+    """
 
     def __init__(self, jobs: int):
         ranges.whole("jobs", jobs, 1, 10_000)
@@ -51,16 +54,16 @@ class Launcher(ABC):
 
     @classmethod
     def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
-        """How many run side by side if the user does not say."""
+        """The number of jobs if the user gives none."""
         return Jobs(1, "as this launcher has no other number of its own")
 
     def prepare(self) -> None:  # noqa: B027  most have nothing to prepare
-        """What is done once, and said once, before the first trial starts."""
+        """Work that is done once before the first trial starts."""
 
     @abstractmethod
     def start(self, folder: Path) -> Job:
-        """Start the trial of a folder; `Refused` if that cannot be done, as then no other can be started either."""
+        """Start the trial of a folder; raises `Refused` if neither this nor any other trial can be started."""
 
     def wait(self, seconds: float) -> None:
-        """Until a job may have ended, or so long."""
+        """Wait until a job may have ended, at most so many seconds."""
         time.sleep(seconds)

@@ -23,23 +23,23 @@ from gredkit.trials.folder import TrialFolder
 from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
 
-UNKNOWN = (None, 255)  # what Python says of a process whose server was killed
+UNKNOWN = (None, 255)  # exit codes that Python reports for a process whose server was killed
 FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, *UNKNOWN)
-PATIENCE = 5.0  # seconds for the server to say how a process ended
+PATIENCE = 5.0  # seconds to wait until the server reports how a process ended
 
 
 @LAUNCHERS.register("local")
 class Local(Launcher):
-    """One process a trial on this machine, its threads divided among them.
+    """One process per trial on this machine; the threads are divided among them.
 
-    The processes are forked from a server that has imported everything, so that a trial starts at once.
+    The processes are forked from a server that has already imported everything, so that a trial starts immediately.
     """
 
     def __init__(self, jobs: int):
         super().__init__(jobs)
         self.threads = max(torch.get_num_threads() // jobs, 1)
         server.start()
-        self._running: dict[int, LocalJob] = {}  # by their place, of which there are as many as jobs
+        self._running: dict[int, LocalJob] = {}  # by their slot; there are as many slots as jobs
 
     @classmethod
     def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
@@ -47,7 +47,7 @@ class Local(Launcher):
 
     def prepare(self) -> None:
         if not torch.cuda.is_available():
-            library()  # compiled once, for all trials; what is wrong with it is said here, not in each trial's log
+            library()  # compile once for all trials, and report problems here instead of in each trial's log
 
     def start(self, folder: Path) -> Job:
         self._forget_ended()
@@ -64,7 +64,7 @@ class Local(Launcher):
 
 
 class LocalJob(Job):
-    """A process, and the line to it: the process has ended when the line has, also if nobody is left to say how."""
+    """A process and the connection to it; the process has ended when the connection is closed."""
 
     def __init__(self, folder: Path, threads: int, place: int, jobs: int):
         self._said: tuple[TrialState | Lost, str] | None = None
@@ -102,7 +102,7 @@ class LocalJob(Job):
 
 
 def _how(code: int | None) -> str:
-    """Why a process ended without a word."""
+    """The reason why a process ended without reporting a state."""
     if code in UNKNOWN:
         return "its process was ended, and so was the server that would know how"
     if code is None or code >= 0:
@@ -114,14 +114,14 @@ def _how(code: int | None) -> str:
 
 
 def work(line: Connection, path: str, threads: int, place: int, jobs: int) -> None:
-    """What the process of a trial does; it tells the parent its state at the end."""
+    """The main function of a trial's process; at the end it sends its state to the parent."""
     for number in server.INTERRUPTS:
-        signal.signal(number, signal.SIG_IGN)  # the parent hears it, and decides
+        signal.signal(number, signal.SIG_IGN)  # the parent receives it and decides
     torch.set_num_threads(threads)
     if torch.cuda.is_available():
-        torch.cuda.set_device(place % torch.cuda.device_count())  # the one that `cuda` and `auto` mean
+        torch.cuda.set_device(place % torch.cuda.device_count())  # the device of the names `cuda` and `auto`
     folder = TrialFolder(Path(path))
-    with suppress(OSError):  # a full disk, of which the trial will speak
+    with suppress(OSError):  # a full disk, which the trial will report
         _print_to(folder.log)
     stop = threading.Event()
     threading.Thread(target=_listen, args=(line, stop), daemon=True).start()
@@ -129,7 +129,7 @@ def work(line: Connection, path: str, threads: int, place: int, jobs: int) -> No
 
 
 def _listen(line: Connection, stop: threading.Event) -> None:
-    """The parent asks to stop after this epoch; its death ends this process at once, which harms nothing."""
+    """Wait for the parent's request to stop after this epoch; if the parent dies, end immediately."""
     try:
         while True:
             line.recv()
@@ -139,7 +139,7 @@ def _listen(line: Connection, stop: threading.Event) -> None:
 
 
 def _print_to(log: Path) -> None:
-    """The terminal belongs to the parent's table."""
+    """Print to a log file, because the parent shows its table in the terminal."""
     sys.stdout.flush()
     sys.stderr.flush()
     file = log.open("a")

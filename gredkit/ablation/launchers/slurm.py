@@ -13,15 +13,19 @@ from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
 
 STOP = "stop"  # the file that asks a job to stop
-QUEUED = 16  # jobs that the cluster is given at a time if the user does not say: it has other users
+QUEUED = 16  # the default number of jobs on the cluster at a time, because it has other users
 
 
 @LAUNCHERS.register("slurm")
 class Slurm(Launcher):
-    """One job of a SLURM cluster a trial, submitted with submitit; the working folder is on a shared disk.
+    """One SLURM job per trial, submitted with submitit; the working folder must be on a shared disk.
 
-    A job outlives the invocation that submitted it: the next one takes up what it left. `cluster='local'` runs the
-    jobs on this machine, to try things out.
+    A job continues when the invocation that submitted it ends; the next invocation collects its result.
+
+    partition: partition of the cluster; None is the cluster's default
+    hours: time limit of a job
+    gpus, cpus, memory_gb: resources of a job
+    cluster: 'slurm', or 'local' to run the jobs on this machine as a test
     """
 
     def __init__(
@@ -64,8 +68,8 @@ class Slurm(Launcher):
         (folder / STOP).unlink(missing_ok=True)
         try:
             job = self._executor.submit(work, str(folder.absolute()), sys.path, self._cpus, self.jobs)
-        except Exception as error:  # whatever submitit makes of what sbatch says
-            raise Refused(f"the cluster takes no job ({cause(error)}): correct launchers.slurm.…") from error
+        except Exception as error:  # submitit raises various errors when sbatch fails
+            raise Refused(f"the cluster accepts no job ({cause(error)}): correct launchers.slurm.…") from error
         return SlurmJob(job, folder)
 
 
@@ -80,7 +84,7 @@ class SlurmJob(Job):
             return None
         try:
             return self._job.result()
-        except Exception as error:  # whatever ended it, the cluster included
+        except Exception as error:  # for any reason, including the cluster
             return Lost.KILLED, f"the job {self._job.job_id} ended as {self._job.state}: {cause(error)}"
 
     def stop(self) -> None:
@@ -91,8 +95,8 @@ class SlurmJob(Job):
 
 
 def work(path: str, search: list[str], cpus: int, jobs: int) -> tuple[TrialState, str]:
-    """What a job does, on some machine of the cluster."""
-    sys.path[:] = search  # the user's own modules are found as they were
+    """The main function of a job, on a machine of the cluster."""
+    sys.path[:] = search  # so that the user's own modules are found
     import torch
 
     from gredkit.ablation.worker import attempt

@@ -1,8 +1,8 @@
-"""The server that trials are forked from, on machines that have such a thing.
+"""The server from which the processes of trials are forked, on systems that support it.
 
-It has imported everything, so that a trial starts at once; it has no data and no threads, so nothing of one trial is
-seen by another. If it is killed, the trials that it started go on, and the next one starts a new server. This module
-imports little: the server is started first, and imports PyTorch at the same time as the process that plans the trials.
+It has imported everything, so a trial starts immediately. It has no data and no threads, so trials do not influence
+each other. If it is killed, the trials that it started continue, and the next trial starts a new server. This module
+imports little, because the server is started first and imports PyTorch while the main process plans the trials.
 """
 
 import multiprocessing
@@ -20,32 +20,32 @@ import psutil
 FORKS = "forkserver" in multiprocessing.get_all_start_methods()
 IMPORTED = ["gredkit.ablation.launchers.local", "gredkit.ablation.launchers.forking.warm"]
 INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name))
-TRIES = 5  # to start a process, each with a new server
+TRIES = 5  # attempts to start a process, each with a new server
 
 
 class NoServer(Exception):
-    """The server was ended again and again while it started a process."""
+    """The server was killed several times in a row while it started a process."""
 
 
 def context() -> BaseContext:
-    """What starts processes: the server or, where there is none, a new interpreter for each."""
+    """The context that starts processes: the server, or a new interpreter for each where there is none."""
     return multiprocessing.get_context("forkserver" if FORKS else "spawn")
 
 
 def start() -> None:
-    """Start it, unless it runs; it ends after this process."""
+    """Start the server unless it is running; it ends after this process."""
     if FORKS:
         context().set_forkserver_preload(IMPORTED)
         for begin in (resource_tracker.ensure_running, forkserver.ensure_running):
-            with _deaf():  # for each: the first lets Ctrl-C through again
+            with _deaf():  # separately for each, because the first one unblocks Ctrl-C
                 begin()
 
 
 def launch(target: Callable[..., object], *arguments: Any) -> tuple[BaseProcess, Connection]:
-    """A process that calls `target(line, *arguments)`, and our end of the line.
+    """Start a process that calls `target(line, *arguments)`; returns it and our end of the connection `line`.
 
-    The server may be killed while it starts a process. Should the process be there nevertheless, it finds its line
-    closed, and ends.
+    If the server is killed while it starts a process and the process exists nevertheless, the process finds its
+    connection closed and ends.
     """
     for _ in range(TRIES):
         ours, theirs = context().Pipe()
@@ -62,7 +62,7 @@ def launch(target: Callable[..., object], *arguments: Any) -> tuple[BaseProcess,
 
 
 def stop() -> None:
-    """For a command that ends: the server may still import, and keeps open what both write to."""
+    """Kill the server when a command ends: it may still be importing, and keeps the output streams open."""
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # it has just ended
             if any("multiprocessing.forkserver" in word for word in child.cmdline()):
@@ -71,9 +71,9 @@ def stop() -> None:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """What is started now never hears Ctrl-C or a closed terminal, nor do the processes that it forks.
+    """Processes started inside this context, and their children, ignore Ctrl-C and a closed terminal.
 
-    For this process such a signal only comes a little later.
+    In this process such a signal is only delayed.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
     try:

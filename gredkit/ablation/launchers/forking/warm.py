@@ -1,17 +1,17 @@
-"""Imported by the server that trials are forked from: what every trial would do first is done once, for all of them."""
+"""Imported by the fork server: work that every trial would do first is done once for all of them."""
 
 import gc
 from contextlib import suppress
 
-import sklearn.metrics  # noqa: F401  what most trials score with
+import sklearn.metrics  # noqa: F401  most trials compute scores with it
 import torch
 from torch_geometric.data import Data
 
 from gredkit.ablation.record import packages
 from gredkit.data.hops.index import hop_arrays
 
-with suppress(Exception):  # trials that need it will say what is wrong
+with suppress(Exception):  # trials that need it will report the error
     packages()
-    hop_arrays(Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2), None)  # numba loads what it has compiled
+    hop_arrays(Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2), None)  # numba loads its compiled code
 gc.collect()
-gc.freeze()  # no trial looks through all of this for garbage, nor copies it in doing so
+gc.freeze()  # so that no trial's garbage collection scans, and thereby copies, all of this
