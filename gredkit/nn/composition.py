@@ -63,7 +63,7 @@ class Composition:
             raise UserError(f"model {self.model.name!r} cannot be built: {cause(error)}") from error
 
     def flat(self) -> dict[str, Any]:
-        """One entry a setting, named as in gin; the parts themselves by their kind."""
+        """One entry per setting, named as in gin; the parts themselves are named by their kind."""
         named: dict[str, Any] = {"model": self.model.name}
         named |= {f"models.{self.model.name}.{key}": value for key, value in self.model.settings.items()}
         for kind, part in self.parts.items():

@@ -1,1 +1,1 @@
-"""Models: one class a file, each registered under a short name."""
+"""Models: one class per file, each registered under a short name."""
