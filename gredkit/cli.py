@@ -60,8 +60,9 @@ def import_all(modules: Iterable[str]) -> None:
 
 def console() -> Console:
     """Where tables go. A pipe has no width; wrapping to a guess would break names."""
-    here = Console()
-    return here if here.is_terminal else Console(width=160)
+    if sys.stdout.isatty():
+        return Console()
+    return Console(width=160, force_terminal=False)  # also where Jupyter sets FORCE_COLOR
 
 
 def prepare_process(arguments: argparse.Namespace) -> None:

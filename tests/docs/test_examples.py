@@ -173,7 +173,7 @@ ELSEWHERE = [  # test_run.py runs every study, test_bench_command.py every bench
     ["-m", "pytest", "-n", "2", "tests/chaos"],
 ]
 OTHERS = [command for command in all_commands() if command not in [*PREPARED, *ELSEWHERE]]  # so that none is forgotten
-SMALLER = {"gredkit.bench": ("--quick",), "gredkit.data": ("--data", ".")}
+SMALLER = {"gredkit.bench": ("--quick",), "gredkit.data": ("--data", "."), "gredkit.run": ("--dry-run", *TINY)}
 
 
 @pytest.mark.parametrize("command", OTHERS, ids=shlex.join)
