@@ -79,6 +79,10 @@ class Registry(Mapping[str, Component]):
         self._load()
         return len(self._entries)
 
+    # A registry equals only itself: a mapping would compare all entries, at every `registry in …`.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return f"Registry({self.plural}: {', '.join(self)})"
 

@@ -1,9 +1,9 @@
-"""`--dry-run`: the trials of a study, their sizes, and about how long they take."""
+"""`--dry-run`: the trials of a study, their numbers of parameters, and how long they will take."""
 
 import torch
 from rich.console import Console
 
-from gredkit.ablation.estimate import seconds
+from gredkit.ablation.estimate import Estimates
 from gredkit.ablation.jobs import jobs_for
 from gredkit.ablation.plan import Plan, make_plan, repeats
 from gredkit.ablation.progress import duration
@@ -13,10 +13,11 @@ from gredkit.system.resources import resources
 from gredkit.trials.trial import Trial
 
 TITLES = ("variant", "dataset", "K", "epochs", "parameters", "seeds", "time for each")
+Kind = tuple[str, str, str]  # dataset, variant and point of the tuning grid: trials that differ only in their seed
 
 
 def dry_run(source: Source, jobs: int | None, console: Console) -> None:
-    """Show what `run` would do. Nothing is tracked; each variant is timed on a few batches and thrown away."""
+    """Show what `run` would do. Nothing is tracked; each variant is timed on one batch."""
     plan = make_plan(source)
     if jobs is None:
         chosen = jobs_for(plan.trials, resources())
@@ -26,25 +27,24 @@ def dry_run(source: Source, jobs: int | None, console: Console) -> None:
     times = _times(plan)
     say(console, plan.study)
     _print_table(plan, times, console)
-    known = [time for trial in plan.trials if (time := times[_kind(trial)]) is not None]
-    total = sum(known) / jobs
-    said = f"{len(plan.trials)} trials, about {duration(total)} with {jobs} at a time on this machine"
+    total = sum(times[_kind(trial)] for trial in plan.trials)
+    said = f"{len(plan.trials)} trials, about {duration(total / jobs)} with {jobs} at a time on this machine"
     if plan.is_tuning:
-        more = sum(known) / max(len(known), 1) * plan.to_come / jobs
+        more = total / len(plan.trials) * plan.to_come / jobs
         said = f"{said}; then {plan.to_come} trials with what tuning chose, about {duration(more)}"
     if plan.repeated:
         said = f"{said}; {repeats(plan)}"
     say(console, said)
 
 
-def _print_table(plan: Plan, times: dict[tuple[str, ...], float | None], console: Console) -> None:
+def _print_table(plan: Plan, times: dict[Kind, float], console: Console) -> None:
     """One row per variant and dataset: seeds make no difference before training."""
     rows: list[list[str]] = []
-    kinds: dict[tuple[str, ...], list[Trial]] = {}
+    kinds: dict[Kind, list[Trial]] = {}
     for trial in plan.trials:
         kinds.setdefault(_kind(trial), []).append(trial)
     for kind, trials in kinds.items():
-        settings, time = trials[0].settings, times[kind]
+        settings = trials[0].settings
         rows.append(
             [
                 f"{trials[0].variant} ({trials[0].tuning})" if trials[0].tuning else trials[0].variant,
@@ -53,19 +53,17 @@ def _print_table(plan: Plan, times: dict[tuple[str, ...], float | None], console
                 str(settings["fit.epochs"]),
                 f"{trials[0].parameters:,}",
                 ", ".join(str(trial.seed) for trial in trials),
-                "?" if time is None else duration(time),
+                duration(times[kind]),
             ]
         )
     print_table(console, TITLES, rows, names=2)
 
 
-def _times(plan: Plan) -> dict[tuple[str, ...], float | None]:
-    times: dict[tuple[str, ...], float | None] = {}
-    for trial in plan.trials:
-        if _kind(trial) not in times:
-            times[_kind(trial)] = seconds(trial)
-    return times
+def _times(plan: Plan) -> dict[Kind, float]:
+    """The seconds of a trial of each kind."""
+    estimates = Estimates()
+    return {_kind(trial): estimates.seconds(trial) for trial in plan.trials}
 
 
-def _kind(trial: Trial) -> tuple[str, ...]:
+def _kind(trial: Trial) -> Kind:
     return trial.dataset, trial.variant, trial.tuning

@@ -1,3 +1,6 @@
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import torch
 from torch_geometric.data import Data
@@ -31,10 +34,7 @@ def digits(
     edges = _grid(neighbours)
     check_shares(train, validation)
     ranges.seed(seed)
-    from sklearn.datasets import load_digits
-
-    source = load_digits()
-    images, labels = source.images.astype(np.int64), source.target.astype(np.int64)
+    images, labels = _images()
 
     def graph(image: np.ndarray, label: int) -> Data:
         ink = image.ravel() > 0
@@ -55,6 +55,22 @@ def digits(
         splits=seeded_split(len(labels), seed, labels, train, validation),
         objective=objective("classification"),
     )
+
+
+def _images() -> tuple[np.ndarray, np.ndarray]:
+    """Images and labels. Shape: -> [images, SIDE, SIDE], [images]
+
+    Only the file of scikit-learn is read: importing the package takes more than a second.
+    """
+    package = find_spec("sklearn")
+    file = Path(package.origin).parent / "datasets/data/digits.csv.gz" if package and package.origin else None
+    if file is None or not file.is_file():
+        from sklearn.datasets import load_digits
+
+        source = load_digits()
+        return source.images.astype(np.int64), source.target.astype(np.int64)
+    table = np.loadtxt(file, np.int64, delimiter=",")
+    return table[:, :-1].reshape(-1, SIDE, SIDE), table[:, -1]
 
 
 def _grid(neighbours: int) -> np.ndarray:
