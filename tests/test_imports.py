@@ -43,7 +43,7 @@ def test_every_public_name_is_there_and_no_other():
     for name in gredkit.__all__:
         assert getattr(gredkit, name).__name__ == name
         assert name in dir(gredkit)
-    for module in ("saved", "nn", "data"):
+    for module in ("inference", "nn", "data"):
         assert run("-c", f"import gredkit; print(gredkit.{module}.__name__)").stdout == f"gredkit.{module}\n"
     with pytest.raises(AttributeError, match="has no attribute 'GERD'"):
         gredkit.GERD  # noqa: B018
@@ -63,3 +63,14 @@ def test_a_warning_about_torch_jit_is_silent_and_every_other_one_is_not():
     assert shown["torch"] == ""
     assert "FutureWarning" in shown["own"]
     assert "FutureWarning" in shown["else"]
+
+
+def test_a_dry_run_imports_no_more_than_it_needs(tmp_path):
+    """On top of PyTorch, where every second counts that a user waits for."""
+    unneeded = ("mlflow", "matplotlib", "sklearn", "seaborn")
+    seen = f"import sys, atexit; atexit.register(lambda: print([m for m in {unneeded} if m in sys.modules]))"
+    arguments = ["run", "--gin", "ablations/rnn_flavors.gin", "--dry-run", "--set", "DATASETS=('digits',)"]
+    command = f"import runpy; sys.argv = {arguments}; runpy.run_module('gredkit.run', run_name='__main__')"
+    result = run("-c", f"{seen}; {command}", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "[]"

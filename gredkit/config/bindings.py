@@ -65,7 +65,22 @@ REACH: dict[str, tuple[Registry, ...]] = {
     "head_layers": (MODELS,),
 }
 
+MOST_LOADED = 1000  # configurations that are kept
+Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Any, ...]]  # texts, bindings and components
+
 _exposed: dict[tuple[str, str], Any] = {}
+_loaded: dict[Key, Configuration] = {}
+
+
+def load_once(files: list[str], bindings: list[str]) -> Configuration:
+    """The same as `load`, which is called once for the same texts: a plan, its trials and their estimates ask again."""
+    _expose()
+    key = tuple(texts(files)), tuple(bindings), tuple(_exposed.values())
+    if key not in _loaded:
+        if len(_loaded) >= MOST_LOADED:
+            _loaded.clear()
+        _loaded[key] = load(files, bindings)
+    return _loaded[key]
 
 
 def load(files: Iterable[str] = (), bindings: Iterable[str] = ()) -> Configuration:

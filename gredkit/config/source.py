@@ -33,7 +33,7 @@ class Source:
         for module in self.modules:
             import_own(module)
         blocks, chosen = _blocks(dataset, budget)
-        return bindings.load([*blocks, *self.files], [*self.bindings, *chosen, *point])
+        return bindings.load_once([*blocks, *self.files], [*self.bindings, *chosen, *point])
 
 
 def _blocks(dataset: str | None, budget: str | None) -> tuple[list[str], list[str]]:
