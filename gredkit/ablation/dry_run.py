@@ -5,6 +5,7 @@ from rich.console import Console
 
 from gredkit.ablation.estimate import Estimates
 from gredkit.ablation.jobs import jobs_for
+from gredkit.ablation.memory import trial_bytes
 from gredkit.ablation.plan import Plan, make_plan, repeats
 from gredkit.ablation.progress import duration
 from gredkit.config.source import Source
@@ -20,7 +21,7 @@ def dry_run(source: Source, jobs: int | None, console: Console) -> None:
     """Show what `run` would do. Nothing is tracked; each variant is timed on one batch."""
     plan = make_plan(source)
     if jobs is None:
-        chosen = jobs_for(plan.trials, resources())
+        chosen = jobs_for(plan.trials, resources(), trial_bytes)
         say(console, str(chosen))
         jobs = chosen.count
     torch.set_num_threads(max(torch.get_num_threads() // jobs, 1))  # as many as each trial will have

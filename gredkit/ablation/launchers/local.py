@@ -15,6 +15,7 @@ import torch
 from gredkit.ablation.jobs import Jobs, jobs_for
 from gredkit.ablation.launchers.base import Job, Launcher, Lost
 from gredkit.ablation.launchers.forking import server
+from gredkit.ablation.memory import trial_bytes
 from gredkit.ablation.worker import attempt
 from gredkit.nn.kernels.build import library
 from gredkit.registry import LAUNCHERS
@@ -43,7 +44,7 @@ class Local(Launcher):
 
     @classmethod
     def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
-        return jobs_for(trials, resources())
+        return jobs_for(trials, resources(), trial_bytes)
 
     def prepare(self) -> None:
         if not torch.cuda.is_available():
