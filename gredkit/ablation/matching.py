@@ -15,11 +15,11 @@ from gredkit.nn.parameters import width_for, widths_for
 WIDTH, STATE, HEADS = "dim", "state_dim", "heads"  # the settings that matter here
 
 
-def matched(composition: Composition, spec: GraphSpec, budget: int) -> list[str]:
-    """The bindings of the model's width and of state widths that give about `budget` parameters.
+def matched(composition: Composition, spec: GraphSpec, wanted: int) -> list[str]:
+    """The bindings of the model's width and of state widths that give about `wanted` parameters.
 
     The width is a multiple of the number of heads of the model and its parts. If no width is within 1 % of the
-    budget, the nearest one is used.
+    wanted number, the nearest one is used.
     """
     model = composition.model
     dim = model.settings.get(WIDTH)
@@ -44,9 +44,9 @@ def matched(composition: Composition, spec: GraphSpec, budget: int) -> list[str]
     # The columns of a positional encoding are part of the width.
     smallest = max(part.settings.get("width", 0) for part in every) // step + 1
     try:
-        width, state = widths_for(build, budget)
+        width, state = widths_for(build, wanted)
     except UserError:
-        width = state = max(width_for(lambda w: build(w, max(w, smallest)), budget), smallest)
+        width = state = max(width_for(lambda w: build(w, max(w, smallest)), wanted), smallest)
     found = changed(max(width, smallest), state)
     return [f"{name}.{key} = {value}" for name, settings in found.items() for key, value in settings.items()]
 

@@ -74,17 +74,17 @@ def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> I
     here.check_size(len(study.datasets or (None,)))
     _refuse_overridden_axes(here, source)
     dataset = name_of(entry) if entry else configuration.trial.dataset
-    budget = None if here.match_params is True else here.match_params
+    wanted = None if here.match_params is True else here.match_params
     for point in here.points():
         bindings = as_text(point.bindings.items())
         configuration = source.load(entry, study.budget, bindings)
         if here.match_params:
             spec = about_data(configuration).spec
             composition = describe(configuration, spec).composition
-            if budget is None:  # the first variant sets the budget and is not changed
-                budget = parameters_of(lambda c=composition, s=spec: c.build(s))  # type: ignore[misc]
+            if wanted is None:  # the first variant says how many parameters, and is not changed
+                wanted = parameters_of(lambda c=composition, s=spec: c.build(s))  # type: ignore[misc]
             else:
-                bindings += tuple(matched(composition, spec, budget))
+                bindings += tuple(matched(composition, spec, wanted))
         trial = Trial(name, point.label, dataset, 0, source, entry, study.budget, bindings, point.bindings)
         for search in here.tuning_points() if here.tune else ():
             point_here = trial.point + as_text(search.bindings.items())

@@ -9,40 +9,40 @@ from torch import nn
 from gredkit.errors import UserError
 
 
-def width_for(build: Callable[[int], nn.Module], budget: int, largest: int = 4096) -> int:
-    """The width whose parameter count is nearest to the budget; `build(width)` must grow with the width."""
+def width_for(build: Callable[[int], nn.Module], wanted: int, largest: int = 4096) -> int:
+    """The width whose parameter count is nearest to the wanted one; `build(width)` must grow with the width."""
 
     def count(width: int) -> int:
         return parameters_of(lambda: build(width))
 
     low, high = 1, 2
-    while high < largest and count(high) < budget:
+    while high < largest and count(high) < wanted:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if count(middle) < budget else (low, middle)
-    return min((low, high), key=lambda width: abs(count(width) - budget))
+        low, high = (middle, high) if count(middle) < wanted else (low, middle)
+    return min((low, high), key=lambda width: abs(count(width) - wanted))
 
 
 def widths_for(
-    build: Callable[[int, int], nn.Module], budget: int, tolerance: float = 0.01, largest: int = 4096
+    build: Callable[[int, int], nn.Module], wanted: int, tolerance: float = 0.01, largest: int = 4096
 ) -> tuple[int, int]:
-    """Width and state width with which `build(width, state_width)` is within `tolerance` of the budget.
+    """Width and state width with which `build(width, state_width)` is has the wanted number of parameters, within `tolerance`.
 
     One step of the width alone changes a small model by more than 1 %. The state width, as near to the width
-    as the budget allows, makes up the difference; a model without a state keeps the nearest width.
+    as that allows, makes up the difference; a model without a state keeps the nearest width.
     """
-    nearest = width_for(lambda width: build(width, width), budget, largest)
+    nearest = width_for(lambda width: build(width, width), wanted, largest)
     best, off = (nearest, nearest), float("inf")
     for width in sorted(range(max(nearest - 8, 1), nearest + 9), key=lambda w: abs(w - nearest)):
-        state = width_for(lambda state: build(width, state), budget, largest=2 * width)  # noqa: B023
-        miss = abs(parameters_of(lambda: build(width, state)) - budget) / budget  # noqa: B023
+        state = width_for(lambda state: build(width, state), wanted, largest=2 * width)  # noqa: B023
+        miss = abs(parameters_of(lambda: build(width, state)) - wanted) / wanted  # noqa: B023
         if miss < off:
             best, off = (width, state), miss
         if off <= tolerance:
             return best
     raise UserError(
-        f"no width gives {budget:,} parameters within {tolerance:.0%}: the nearest is {best[0]}, off by {off:.1%}"
+        f"no width gives {wanted:,} parameters within {tolerance:.0%}: the nearest is {best[0]}, off by {off:.1%}"
     )
 
 
