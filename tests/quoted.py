@@ -3,8 +3,7 @@
 In a page, a block from `<!-- results of STUDY -->` to `<!-- end of results -->` has the table and the findings of
 reports/STUDY. One from `<!-- components of KIND -->` to `<!-- end of components -->` lists what a kind has.
 In a gin header the scores of a variant, on the dataset that the file is named after, are quoted as
-`0.936 ± 0.010, 14 s a seed (reports/STUDY, VARIANT)`; the seconds may be left out. Without --write it only says which
-files are stale.
+`0.936 ± 0.010 (reports/STUDY, VARIANT)`. Without --write it only says which files are stale.
 """
 
 import re
@@ -28,7 +27,7 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 HEADERS = sorted(path for top in ("gin", "ablations") for path in (ROOT / top).rglob("*.gin"))
 BLOCK = re.compile(r"(<!-- results of (\w+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 COMPONENTS = re.compile(r"(<!-- components of (\w+) -->\n).*?(<!-- end of components -->)", re.DOTALL)
-QUOTE = re.compile(r"[\d.]+(?: ± [\d.]+)?(, \d+ s a seed)? \(reports/(\w+), ([\w=]+)")
+QUOTE = re.compile(r"[\d.]+(?: ± [\d.]+)? \(reports/(\w+), ([\w=]+)")
 WIDTH = 120
 CLAIMS = (" has the best mean on ", " beats ", " is the only variant ")
 NO_CLAIM = "No difference that holds "
@@ -93,13 +92,11 @@ def _parameters(component: Component) -> str:
     return ", ".join(f"`{key}={value!r}`" for key, value in hyperparameters(component).items())
 
 
-def quote(study: str, variant: str, dataset: str, has_seconds: bool) -> str:
-    """The score of a variant, and how long a seed took."""
+def quote(study: str, variant: str, dataset: str) -> str:
+    """The score of a variant."""
     found = summary(results(study)).set_index(["dataset", "variant"]).loc[(dataset, variant)]
     digits = decimals(summary(results(study)).query("dataset == @dataset")["std"])
-    trials = final(results(study)).query("dataset == @dataset and variant == @variant")
-    seconds = f", {trials['seconds'].mean():.0f} s a seed" if has_seconds else ""
-    return f"{mean_and_spread(found['mean'], found['std'], digits)}{seconds} (reports/{study}, {variant}"
+    return f"{mean_and_spread(found['mean'], found['std'], digits)} (reports/{study}, {variant}"
 
 
 def renewed(path: Path) -> str:
@@ -108,7 +105,7 @@ def renewed(path: Path) -> str:
     if path.suffix == ".md":
         text = COMPONENTS.sub(lambda found: f"{found[1]}{listed(found[2])}{found[3]}", text)
         return BLOCK.sub(lambda found: f"{found[1]}{block(found[2])}{found[3]}", text)
-    return QUOTE.sub(lambda found: quote(found[2], found[3], path.stem, bool(found[1])), text)
+    return QUOTE.sub(lambda found: quote(found[1], found[2], path.stem), text)
 
 
 def stale() -> dict[Path, str]:

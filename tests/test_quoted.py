@@ -80,9 +80,9 @@ def test_every_kind_of_component_is_listed_once():
 
 
 def test_what_is_stale_is_seen_and_written_anew(tmp_path):
-    right = quote("rnn_flavors", "lru", "digits", True)
+    right = quote("rnn_flavors", "lru", "digits")
     file = tmp_path / "digits.gin"
-    file.write_text("# Expect: a test accuracy of 0.1 ± 0.2, 99 s a seed (reports/rnn_flavors, lru; chance is 0.1).\n")
+    file.write_text("# Expect: a test accuracy of 0.1 ± 0.2 (reports/rnn_flavors, lru; chance is 0.1).\n")
     assert renewed(file) == f"# Expect: a test accuracy of {right}; chance is 0.1).\n"
     file.write_text(renewed(file))
     assert renewed(file) == file.read_text()

@@ -27,7 +27,9 @@ def width_for(build: Callable[[int], nn.Module], wanted: int, largest: int = 409
 def widths_for(
     build: Callable[[int, int], nn.Module], wanted: int, tolerance: float = 0.01, largest: int = 4096
 ) -> tuple[int, int]:
-    """Width and state width with which `build(width, state_width)` is has the wanted number of parameters, within `tolerance`.
+    """Width and state width with which `build(width, state_width)` has the wanted number of parameters.
+
+    `tolerance` is the share by which it may differ.
 
     One step of the width alone changes a small model by more than 1 %. The state width, as near to the width
     as that allows, makes up the difference; a model without a state keeps the nearest width.
