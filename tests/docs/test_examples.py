@@ -100,9 +100,10 @@ def test_the_commands_about_studies(tmp_path, command, more, said):
 
 def test_a_study_is_trained_then_reported_and_asked(tmp_path):
     (tmp_path / "slowest.py").write_text(block("docs/reports.md", "Save this as `slowest.py`", "python"))
+    (tmp_path / "histogram.py").write_text(block("docs/reports.md", "Save this as `histogram.py`", "python"))
     for command, more, said in (
         (SMOKE, (*TINY, "--set", "K_VALUES=(1, 2)"), "over 2 seeds."),
-        (REPORT, ("--import", "slowest"), "over 2 seeds."),
+        (REPORT, ("--import", "slowest", "--import", "histogram"), "over 2 seeds."),
         (PREDICT, (), "p_"),
     ):
         model = next(tmp_path.glob("mlartifacts/k_hops/*/artifacts/model"), Path())
@@ -111,6 +112,7 @@ def test_a_study_is_trained_then_reported_and_asked(tmp_path):
         assert result.returncode == 0, result.stderr
         assert said in result.stdout
     report = tmp_path / "reports" / "k_hops"
+    assert (report / "histogram.png").is_file()
     assert len((report / "slowest.csv").read_text().splitlines()) == 5  # two values of K, two seeds, and the header
     table = PAGES["docs/reports.md"].split("| file | content |", 1)[1].split("\n\n", 1)[0]
     promised = re.findall(r"`([\w.]+)`", table)
