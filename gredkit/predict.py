@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from gredkit.cli import Parser, add_import, import_all
 from gredkit.errors import UserError, command
 from gredkit.ranges import said, whole
-from gredkit.registry import DATASETS
+from gredkit.registry import DATASETS, METRICS
 from gredkit.system.writing import CannotWrite, writing
 from gredkit.tracking.store import existing_store, tracking_uri
 
 if TYPE_CHECKING:  # what takes long to import is imported when all options are read
     import pandas as pd
 
+    from gredkit.data.objectives import Metric
     from gredkit.data.own.unlabelled import NewGraphs
     from gredkit.data.task import Task
     from gredkit.inference.about import SavedModel
@@ -57,7 +58,7 @@ def main() -> None:
     if task is not None and _same_question(task, about):
         import torch
 
-        metric = task.objective.metric
+        metric = _metric(task, about)
         score = metric.score(outputs, torch.cat([graph.y for graph in new.graphs]))
         print(f"{arguments.data}, {arguments.split or 'all graphs'}: {metric.name} {score:.6g}", file=sys.stderr)
 
@@ -125,6 +126,15 @@ def _part(task: Task, split: str | None) -> NewGraphs:
 
     numbers = task.splits[split] if split else range(len(task.graphs))
     return NewGraphs([task.graphs[i] for i in numbers], list(numbers))
+
+
+def _metric(task: Task, about: SavedModel) -> Metric:
+    """The metric that the model was chosen by; that of the dataset if it is not registered here."""
+    from gredkit.data.objectives import metric_for
+
+    if about.metric == task.objective.metric.name or about.metric not in METRICS:
+        return task.objective.metric
+    return metric_for(about.task, about.metric)
 
 
 def _same_question(task: Task, about: SavedModel) -> bool:

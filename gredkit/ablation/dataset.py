@@ -1,20 +1,20 @@
 """Load the dataset of a trial, and summarise it for the plan."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch_geometric.data import Data
 
-from gredkit.ablation.identity import data_hash
+from gredkit.ablation.identity import data_hash, objective_hash
 from gredkit.config.configuration import Configuration
 from gredkit.data.hops.diameter import diameters
-from gredkit.data.objectives import Objective
+from gredkit.data.objectives import Objective, loss_for, metric_for
 from gredkit.data.own.sound import check_task
 from gredkit.data.task import SPLITS, GraphSpec, Task
 from gredkit.errors import UserError
 from gredkit.imports import call_own
 from gredkit.paths import data_root
-from gredkit.registry import DATASETS
+from gredkit.registry import DATASETS, LOSSES, METRICS
 from gredkit.system.writing import writing
 
 SAMPLE = 256  # graphs of a dataset that are kept to estimate times
@@ -25,7 +25,7 @@ class About:
     """What a plan needs to know about a dataset, without all of its graphs."""
 
     spec: GraphSpec
-    hash: str
+    hash: str  # of graphs, splits, loss and metric
     objective: Objective
     sizes: Mapping[str, int]  # graphs in each split
     sample: tuple[Data, ...]  # training graphs
@@ -34,6 +34,21 @@ class About:
 
 def load_task(configuration: Configuration) -> Task:
     """The dataset of a trial; a user's own dataset is checked."""
+    task = _load(configuration)
+    return replace(task, objective=chosen_objective(task.objective, configuration))
+
+
+def chosen_objective(own: Objective, configuration: Configuration) -> Objective:
+    """The objective of a dataset with the loss and the metric that a trial has chosen instead."""
+    loss, metric = configuration.trial.loss, configuration.trial.metric
+    if loss is not None:
+        own = replace(own, loss=loss_for(own.kind, loss, **configuration.settings(LOSSES, loss)))
+    if metric is not None:
+        own = replace(own, metric=metric_for(own.kind, metric, **configuration.settings(METRICS, metric)))
+    return own
+
+
+def _load(configuration: Configuration) -> Task:
     dataset = configuration.trial.dataset
     make = configuration.component(DATASETS, dataset)
     with writing(data_root()):  # downloaded and processed files
@@ -50,8 +65,10 @@ def about_data(configuration: Configuration) -> About:
     dataset = configuration.trial.dataset
     key = dataset, repr(sorted(configuration.settings(DATASETS, dataset).items()))
     if key not in _known:
-        _known[key] = _about(load_task(configuration), dataset)
-    return _known[key]
+        _known[key] = _about(_load(configuration), dataset)
+    about = _known[key]
+    objective = chosen_objective(about.objective, configuration)
+    return replace(about, objective=objective, hash=about.hash + objective_hash(objective))
 
 
 def _about(task: Task, dataset: str) -> About:

@@ -17,7 +17,7 @@ from gredkit.data.task import GraphSpec
 from gredkit.nn.composition import Composition
 from gredkit.nn.models.base import needs_of
 from gredkit.nn.parameters import check_memory, count_parameters
-from gredkit.registry import DATASETS
+from gredkit.registry import DATASETS, LOSSES, METRICS
 from gredkit.training.recipe import Recipe
 from gredkit.trials.trial import Trial
 
@@ -32,11 +32,13 @@ class Described:
     recipe: Recipe
     composition: Composition
     dataset_settings: Mapping[str, Any]
+    objective_settings: Mapping[str, Any]  # of the chosen loss and metric, named as in gin
 
     def flat(self, seed: int) -> dict[str, Any]:
         """One entry per setting, named as in gin; MLflow stores them, and the id is made from them."""
         dataset = self.settings.dataset
         named = {"dataset": dataset, "K": self.settings.K, "seed": seed}
+        named |= {"loss": self.settings.loss, "metric": self.settings.metric, **self.objective_settings}
         named |= {f"datasets.{dataset}.{key}": value for key, value in self.dataset_settings.items()}
         return named | self.composition.flat() | {f"fit.{key}": value for key, value in asdict(self.recipe).items()}
 
@@ -48,7 +50,12 @@ def describe(configuration: Configuration, spec: GraphSpec) -> Described:
         check_K(settings.K)
     recipe.resolve_device()
     of_dataset = configuration.settings(DATASETS, settings.dataset)
-    return Described(settings, recipe, configuration.composition(spec), of_dataset)
+    of_objective = {
+        f"{registry.plural}.{name}.{key}": value
+        for registry, name in ((LOSSES, settings.loss), (METRICS, settings.metric))
+        for key, value in (configuration.settings(registry, name) if name else {}).items()
+    }
+    return Described(settings, recipe, configuration.composition(spec), of_dataset, of_objective)
 
 
 def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
@@ -68,7 +75,8 @@ def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
         larger_is_better=metric.larger_is_better,
         diameters=about.diameters,
     )
-    without = () if reads_hops(model) else ("K",)
+    # The objective's own hash counts: a dataset's own loss, named once more, is the same trial.
+    without = ("loss", "metric") if reads_hops(model) else ("loss", "metric", "K")
     result = []
     for seed in seeds:
         settings = described.flat(seed)

@@ -18,7 +18,7 @@ from torch import nn
 
 from gredkit.ablation.code import c_code, python_code
 from gredkit.data.hops.cache import fingerprint
-from gredkit.data.objectives import Loss
+from gredkit.data.objectives import Loss, Objective
 from gredkit.data.task import Task
 
 WITHOUT_EFFECT = ("datasets.", "fit.device", "fit.checkpoint_seconds")  # the content of the data counts, not its path
@@ -50,14 +50,19 @@ def _number(value: Any) -> Any:
 
 
 def data_hash(task: Task) -> str:
-    """A hash of graphs, splits, loss and metric."""
+    """A hash of graphs and splits."""
     digest = xxhash.xxh3_64(fingerprint(task.graphs).encode())
     for split, indices in task.splits.items():
         digest.update(f"{split} {np.asarray(indices, np.int64).tobytes().hex()}".encode())
-    loss, metric = task.objective.loss, task.objective.metric
-    asked = (task.spec, metric.name, metric.larger_is_better, _code_of(loss), _code_of(metric.score))
-    digest.update(repr(asked).encode())
+    digest.update(repr(task.spec).encode())
     return digest.hexdigest()
+
+
+def objective_hash(objective: Objective) -> str:
+    """A hash of kind, loss and metric; their hyper-parameters are settings of the trial."""
+    loss, metric = objective.loss, objective.metric
+    asked = (objective.kind, metric.name, metric.larger_is_better, _code_of(loss), _code_of(metric.score))
+    return xxhash.xxh3_64_hexdigest(repr(asked).encode())
 
 
 def _code_of(function: Callable[..., Any]) -> str:

@@ -39,6 +39,7 @@ def make_plan(source: Source) -> Plan:
     name = study.name or Path(source.files[0]).stem
     trials = [trial for entry in study.datasets or (None,) for trial in _of_dataset(name, source, study, entry)]
     _refuse_axes_without_effect(trials)
+    _refuse_several_metrics(trials)
     tuning = [trial for trial in trials if trial.role == "tune"]
     if tuning:
         return _unique(Plan(name, source, tuple(tuning), to_come=len(trials) - len(tuning)))
@@ -113,6 +114,17 @@ def _refuse_axes_without_effect(trials: list[Trial]) -> None:
         compared = [list(values.values()) for values in same_but_for_it.values() if len(values) > 1]
         if compared and all(len(set.union(*ids)) == 1 for ids in compared):
             raise UserError(f"the axis {axis!r} changes nothing: something overrides what it sets")
+
+
+def _refuse_several_metrics(trials: list[Trial]) -> None:
+    """Scores of different metrics cannot be compared."""
+    for dataset in {trial.dataset: None for trial in trials}:
+        metrics = sorted({trial.metric for trial in trials if trial.dataset == dataset})
+        if len(metrics) > 1:
+            raise UserError(
+                f"the trials on {dataset} have different metrics, {' and '.join(metrics)}, which cannot be compared: "
+                f"set trial.metric once, outside axes and variants"
+            )
 
 
 def _unique(plan: Plan) -> Plan:

@@ -18,7 +18,13 @@ from gredkit.nn.kernels.call import CALLED
 
 MOST_HOPS = 256  # the largest number of hops whose weights are recorded
 UNKNOWN_HOPS = 64  # the number of hops if neither K nor a diameter is known
-NAMES = {"dataset": "trial.dataset", "K": "trial.K", "model": "variant.model"}
+NAMES = {
+    "dataset": "trial.dataset",
+    "K": "trial.K",
+    "loss": "trial.loss",
+    "metric": "trial.metric",
+    "model": "variant.model",
+}
 
 
 def gin_text(trial_id: str, study: str, settings: Mapping[str, Any]) -> str:

@@ -95,6 +95,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None
     write_moments(folder.artifacts / "hop_weights.json", start=start_weights)
     described_as = {f"notes.{name}": str(note) for name, note in task.notes.items()}
     described_as["last_hop"] = "diameter" if K is None else str(K)
+    described_as["loss"], described_as["metric"] = task.objective.loss_name, task.objective.metric.name
     described_as["parameters"] = str(count_parameters(model))
     described_as["layers_with_eigenvalues"] = str(len(start))
     described_as["layers_with_hop_weights"] = str(len(start_weights))

@@ -90,6 +90,8 @@ class DenseGRED(nn.Module):
         """Shape: h [B, N, dim] -> [B, dim], or [nodes, dim] for readout 'node'"""
         if self.model.readout == "node":
             return h[real]
+        if self.model.readout == "max":
+            return h.masked_fill(~real[..., None], -torch.inf).amax(1)
         total = (h * real[..., None]).sum(1)
         return total / real.sum(1, keepdim=True).clamp(min=1) if self.model.readout == "mean" else total
 

@@ -14,7 +14,7 @@ from gredkit.config.configuration import SETTINGS, Configuration
 from gredkit.config.gin_files import ROOTS, find, texts
 from gredkit.config.mistakes import check_types, explain, unknown_macros
 from gredkit.imports import working_folder
-from gredkit.registry import CONFIGURED, ENCODERS, MODELS, Registry, hyperparameters
+from gredkit.registry import AGGREGATORS, CONFIGURED, ENCODERS, MODELS, Registry, hyperparameters
 
 # The public knobs: macros that every gin file may set, and what they turn.
 KNOBS = """
@@ -33,6 +33,7 @@ STATE_DIM = None
 DROPOUT = 0.0
 READOUT = None
 HEAD_LAYERS = None
+SCATTER = "native"
 trial.K = %K
 knobs.layers = %LAYERS
 knobs.dim = %DIM
@@ -40,6 +41,7 @@ knobs.state_dim = %STATE_DIM
 knobs.dropout = %DROPOUT
 knobs.readout = %READOUT
 knobs.head_layers = %HEAD_LAYERS
+knobs.backend = %SCATTER
 
 EPOCHS = 20
 CPU_EPOCHS = 20
@@ -63,6 +65,7 @@ REACH: dict[str, tuple[Registry, ...]] = {
     "dropout": (MODELS, ENCODERS),
     "readout": (MODELS,),
     "head_layers": (MODELS,),
+    "backend": (AGGREGATORS,),
 }
 
 MOST_LOADED = 1000  # configurations that are kept
@@ -157,6 +160,7 @@ def _knobs(
     dropout: Any = None,
     readout: Any = None,
     head_layers: Any = None,
+    backend: Any = None,
 ) -> None:
     """The knobs that reach components; never called."""
 

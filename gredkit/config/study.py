@@ -26,10 +26,18 @@ class Point:
 
 @dataclass(frozen=True)
 class TrialSettings:
-    """What a trial trains on."""
+    """What a trial trains on, and for what.
+
+    dataset: a name in the registry
+    K: the last hop that is read; None is each graph's own diameter
+    loss: what training minimises, a name in the registry of losses; None is the dataset's own
+    metric: what is reported and chosen by, a name in the registry of metrics; None is the dataset's own
+    """
 
     dataset: str = "ring_transfer"
-    K: int | Literal["dataset"] | None = None  # the last hop that is read; None is each graph's own diameter
+    K: int | Literal["dataset"] | None = None
+    loss: str | None = None
+    metric: str | None = None
 
 
 @dataclass(frozen=True)

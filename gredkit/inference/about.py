@@ -37,6 +37,7 @@ class SavedModel:
     task: str  # the kind: regression, classification, balanced_classification or labels
     metric: str
     larger_is_better: bool
+    loss: str = ""  # what training minimised; models of earlier versions do not say it
     dataset_settings: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)  # how tables or SMILES become such graphs
     class_names: Sequence[Any] = ()
@@ -69,6 +70,7 @@ class SavedModel:
             task=task.objective.kind,
             metric=task.objective.metric.name,
             larger_is_better=task.objective.metric.larger_is_better,
+            loss=task.objective.loss_name,
             reading=task.reading,
             class_names=task.notes.get("class_names", ()),
             target_columns=task.notes.get("target_columns", ()),

@@ -18,6 +18,7 @@ from gredkit import GRED, GraphSpec, add_hops
 from gredkit.bench.oracle import DenseGRED, dense_batch, distances
 from gredkit.errors import UserError
 from gredkit.nn.encoders.lru import LRU, MODES
+from gredkit.nn.readout import READOUTS
 
 GOLDEN = sorted((Path(__file__).parent.parent / "golden").glob("*.npz"))
 
@@ -80,7 +81,7 @@ def biggest(values):
     data=st.lists(any_graphs(), min_size=1, max_size=4).filter(lambda data: sum(one.num_nodes for one in data)),
     K=HOPS,
     expand=st.sampled_from([1, 2]),
-    readout=st.sampled_from(["sum", "mean", "node"]),
+    readout=st.sampled_from(["sum", "mean", "node"]),  # a maximum is not smooth where nodes are alike
     gelu=st.sampled_from(["erf", "tanh"]),
     seed=st.integers(0, 2**31),
 )
@@ -124,7 +125,7 @@ def test_there_are_golden_files_to_agree_with():
     assert {path.stem for path in GOLDEN} >= {"zinc", "peptides"}
 
 
-@pytest.mark.parametrize("readout", ["sum", "mean", "node"])
+@pytest.mark.parametrize("readout", READOUTS)
 def test_padding_does_not_leak(readout):
     model = random_model(2, readout=readout)
     oracle = DenseGRED(model)

@@ -216,9 +216,15 @@ SETS = {
     "variant.positional='rwse';positional.rwse.steps=-1": "steps",
     "variant.positional='degree';positional.degree.largest=0": "largest",
     "models.gred.glu='most'": "glu", "models.gred.gelu='relu'": "gelu", "models.gred.expand=0": "expand",
-    "models.gred.head_layers=3": "head_layers", "models.gred.readout='max'": "readout",
+    "models.gred.head_layers=3": "head_layers", "models.gred.readout='median'": "readout",
     "models.gred.readout='sum'": "readout",
     "models.gred.empty_hops='skip'": "empty_hops",
+    "SCATTER='cuda'": "backend is one of native, torch_scatter, auto", "SCATTER=5": "backend",
+    # losses and metrics; the dataset is one of classes
+    "trial.loss='huber'": "does not fit a task of classification", "trial.loss='hubert'": "did you mean 'huber'",
+    "trial.metric='rmse'": "does not fit a task of classification", "trial.metric='acuracy'": "did you mean 'accuracy'",
+    "trial.loss=5": "loss", "losses.huber.delta='x'": "delta", "losses.huber.detla=1": "did you mean 'delta'",
+    "study.axes={'trial.metric': ['accuracy', 'macro_f1']}": "cannot be compared",
     # studies
     "study.combine='gird'": "combine", "study.axes=5": "axes", "study.axes={'K': 5}": "axes",
     "study.axes={'K': []}": "list of values", "study.axes={'K': 'lru'}": "K",

@@ -20,7 +20,6 @@ from gredkit.registry import DATASETS
 def graph_folder(
     path: str | Path = "",
     task: str = "classification",
-    metric: str | None = None,
     level: str = "graph",
     on_error: str = "raise",
     seed: int = 0,
@@ -40,12 +39,11 @@ def graph_folder(
 
     path: the folder
     task: kind of task: classification, balanced_classification, labels or regression
-    metric: the score; the usual one of the task by default
     level: 'graph' or 'node': what has a target
     on_error: 'raise' stops at the first mistake, 'skip' leaves such graphs out and says how many and why
     seed: determines the split if the files have none
     """
-    goal = objective(task, metric)
+    goal = objective(task)
     ranges.seed(seed)
     ranges.one_of("level", level, LEVELS)
     tables = read_folder(path, Problems(on_error))

@@ -40,11 +40,10 @@ def peptides_struct(root: str | None = None) -> Task:
 
 
 @DATASETS.register("lrgb")
-def lrgb(name: str = "peptides-func", metric: str | None = None, root: str | None = None) -> Task:
+def lrgb(name: str = "peptides-func", root: str | None = None) -> Task:
     """A dataset of the Long Range Graph Benchmark: peptides-func, peptides-struct, PascalVOC-SP or COCO-SP.
 
     name: the name of the dataset
-    metric: the score; the benchmark's own metric by default
     root: the data folder; by default the one that --data or $GREDKIT_DATA names
     """
     name = name.lower()
@@ -53,7 +52,7 @@ def lrgb(name: str = "peptides-func", metric: str | None = None, root: str | Non
     if name not in SPECS:
         raise UserError(f"there is no dataset {name!r} in the Long Range Graph Benchmark: choose {', '.join(SPECS)}")
     task, usual = OBJECTIVES[name]
-    ranked = objective(task, metric or usual)
+    ranked = objective(task, usual)
     made = split_task(name.replace("-", "_"), _benchmark(name), root, SPECS[name], ranked, _columns)
     return replace(made, reading={"smiles": "ogb"}) if SPECS[name].nodes == ATOM else made
 

@@ -24,7 +24,6 @@ def python_dataset(
     target: str = "",
     arguments: Mapping[str, Any] | None = None,
     task: str = "classification",
-    metric: str | None = None,
     level: str = "graph",
     seed: int = 0,
 ) -> Task:
@@ -39,11 +38,10 @@ def python_dataset(
     target: 'package.module:name' or 'package.module.name'; modules in the working folder are found
     arguments: passed to the function or class
     task: kind of task: classification, balanced_classification, labels or regression
-    metric: the score; the usual one of the task by default
     level: 'graph' or 'node': what has a target
     seed: determines the split if none is given
     """
-    goal = objective(task, metric)
+    goal = objective(task)
     ranges.seed(seed)
     ranges.one_of("level", level, LEVELS)
     given = _called(_found(target), target, dict(arguments or {}))

@@ -19,7 +19,6 @@ def smiles_csv(
     smiles: str = "smiles",
     targets: str | Sequence[str] = ("y",),
     task: str = "regression",
-    metric: str | None = None,
     on_error: str = "raise",
     seed: int = 0,
 ) -> Task:
@@ -33,11 +32,10 @@ def smiles_csv(
     smiles: name of the column of SMILES
     targets: names of the target columns
     task: kind of task: regression, classification, balanced_classification or labels
-    metric: the score; the usual one of the task by default
     on_error: 'raise' stops at the first mistake, 'skip' leaves such rows out and says how many and why
     seed: determines the split if the file has none
     """
-    goal = objective(task, metric)
+    goal = objective(task)
     ranges.seed(seed)
     problems = Problems(on_error)
     if path == "":

@@ -15,12 +15,11 @@ from gredkit.data.task import Columns, GraphSpec
 from gredkit.errors import UserError
 from gredkit.nn.dense import Dense, gelu_mlp
 from gredkit.nn.features.base import usual_features
-from gredkit.nn.incidence import Incidence
 from gredkit.nn.parameters import count_parameters
+from gredkit.nn.readout import checked_readout, read_out
 from gredkit.registry import FEATURES, POSITIONAL
 
 Component = str | Callable[..., nn.Module]
-READOUTS = ("sum", "mean", "node")
 MOST_LAYERS = 1000
 
 
@@ -48,16 +47,12 @@ class GraphModel(nn.Module):
     ):
         """Build what stands in front of the layers; `edges_beside_positions` gives edges the width of node features."""
         super().__init__()
-        readout = readout or ("node" if spec.level == "node" else "sum")
-        ranges.one_of("readout", readout, READOUTS)
-        if (readout == "node") != (spec.level == "node"):
-            raise UserError(f"readout {readout!r} does not give one answer for each {spec.level}, as the task asks")
         ranges.width("dim", dim)
         ranges.whole("layers", layers, 1, MOST_LAYERS)
         ranges.whole("head_layers", head_layers, 1, 2)
         if edge_features is not None and spec.edges is None:
             raise UserError("edge_features are asked for, but these graphs carry none")
-        self.dim, self.readout = dim, readout
+        self.dim, self.readout = dim, checked_readout(readout, spec.level)
         self.positional = with_gelu(POSITIONAL.resolve(positional), gelu)()
         if self.positional.width >= dim:
             raise UserError(f"a positional encoding of {self.positional.width} columns leaves none of dim={dim}")
@@ -82,12 +77,7 @@ class GraphModel(nn.Module):
 
     def pool(self, h: Tensor, batch: Data) -> Tensor:
         """Shape: [nodes, dim] -> [graphs, dim], or [nodes, dim] for readout 'node'"""
-        if self.readout == "node":
-            return h
-        ptr = batch.ptr if "ptr" in batch else torch.tensor([0, len(h)], device=h.device)
-        members = Incidence(ptr, torch.arange(len(h), device=h.device), len(h))
-        total = members.sum(h)
-        return total / ptr.diff().clamp(min=1).to(h.dtype)[:, None] if self.readout == "mean" else total
+        return read_out(h, batch, self.readout)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, readout={self.readout!r}, parameters={count_parameters(self):,}"

@@ -17,8 +17,8 @@ class GIN(GraphModel):
     relu(h_u + e_uv), which is GINE (Hu et al., ICLR 2020). PyTorch Geometric's layers.
 
     dim: width of the rows. layers: number of layers. dropout: share of what is dropped behind each layer.
-    residual: whether h_v is added to the result. learn_eps: whether ε is learned, from 0. readout: 'sum', 'mean' or
-    'node'; None is what the task asks. head_layers: 2 or 1.
+    residual: whether h_v is added to the result. learn_eps: whether ε is learned, from 0. readout: 'sum', 'mean',
+    'max' or 'node'; None is what the task asks. head_layers: 2 or 1.
     Shape: batch -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 

@@ -22,7 +22,7 @@ class GPS(GraphModel):
 
     dim: width of the rows, a multiple of heads. layers: number of layers. heads: attention heads. dropout: share of
     what is dropped in each block. attention_dropout: share of attention weights that is dropped. readout: 'sum',
-    'mean' or 'node'; None is what the task asks. head_layers: 2 or 1.
+    'mean', 'max' or 'node'; None is what the task asks. head_layers: 2 or 1.
     Shape: batch -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 

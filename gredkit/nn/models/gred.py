@@ -23,7 +23,7 @@ class GRED(GraphModel):
     dim: width of the rows. layers: number of GRED layers. expand: width of the set MLP, as a multiple of dim.
     glu: 'full' or 'half'. gelu: 'erf' or 'tanh', for all parts that have such a parameter and are not told another.
     dropout: share of what is dropped behind the encoder and behind the gate. empty_hops: 'constant' or 'zero', see
-    GREDLayer. readout: 'sum', 'mean' or 'node'; None is what the task asks. head_layers: 2 or 1.
+    GREDLayer. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head_layers: 2 or 1.
     Shape: batch of HopData -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 

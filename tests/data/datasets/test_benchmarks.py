@@ -38,10 +38,10 @@ EXPECTED = {
     "peptides_struct": Expected(GraphSpec(nodes=ATOM, edges=BOND, outputs=11), "mae"),
     "nci1": Expected(GraphSpec(nodes=(37,), outputs=2), "accuracy"),
     "proteins": Expected(GraphSpec(nodes=(3,), outputs=2), "accuracy"),
-    "lrgb": Expected(GraphSpec(nodes=14, edges=2, outputs=21, level="node"), "class_mean_accuracy", "dense"),
+    "lrgb": Expected(GraphSpec(nodes=14, edges=2, outputs=21, level="node"), "macro_f1", "dense"),
     "tu": Expected(GraphSpec(nodes=(7,), edges=(4,), outputs=2), "accuracy"),
 }
-ARGUMENTS = {"lrgb": {"name": "PascalVOC-SP", "metric": "class_mean_accuracy"}, "tu": {"name": "MUTAG"}}
+ARGUMENTS = {"lrgb": {"name": "PascalVOC-SP"}, "tu": {"name": "MUTAG"}}
 FOLDED = ("nci1", "proteins", "tu")
 
 
@@ -199,5 +199,3 @@ def test_what_the_long_range_benchmark_has_and_is_not_here(tmp_path):
         lrgb("PCQM-Contact")
     with pytest.raises(UserError, match=r"no dataset 'peptides' in .*: choose peptides-func, peptides-struct"):
         lrgb("peptides")
-    with pytest.raises(UserError, match=r"metric is one of .*, not 'luck'"):
-        lrgb("PascalVOC-SP", metric="luck")

@@ -211,8 +211,8 @@ def test_labels_may_be_unknown(tmp_path):
     assert_learns(task)
 
 
-def test_the_metric_can_be_chosen():
-    assert graph_folder(OWN, metric="class_mean_accuracy").objective.metric.name == "class_mean_accuracy"
+def test_the_metric_is_the_usual_one_of_the_task():
+    assert graph_folder(OWN).objective.metric.name == "accuracy"
     assert graph_folder(OWN, task="balanced_classification").objective.metric.name == "class_mean_accuracy"
 
 

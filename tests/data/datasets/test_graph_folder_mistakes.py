@@ -202,7 +202,6 @@ def test_when_nothing_is_left_it_is_said_why(folder):
         ({"level": "edge"}, "level is one of graph, node, not 'edge'"),
         ({"on_error": "ignore"}, "on_error is one of raise, skip, not 'ignore'"),
         ({"task": "guessing"}, "task is one of .*, not 'guessing'"),
-        ({"metric": "luck"}, "metric is one of .*, not 'luck'"),
     ],
 )
 def test_options_are_checked(folder, options, sentence):

@@ -102,7 +102,6 @@ def test_a_wrong_line_is_named_or_left_out(file, caplog, capfd, text, sentence):
             {"targets": ("word", "yes"), "task": "classification"},
             "classification reads one target column, not word, yes",
         ),
-        ({"targets": "number", "metric": "luck"}, "not 'luck'"),
     ],
 )
 def test_options_are_checked(file, options, sentence, on_error):

@@ -56,8 +56,8 @@ def test_features_of_the_wrong_kind_are_a_mistake():
         GRED(SPEC, features="embedding")
     with pytest.raises(UserError, match="these graphs carry none"):
         GRED(GraphSpec(nodes=(5,), outputs=2), edge_features="categorical")
-    with pytest.raises(UserError, match="readout is one of sum, mean, node"):
-        GRED(SPEC, readout="max")
+    with pytest.raises(UserError, match="readout is one of sum, mean, max, node"):
+        GRED(SPEC, readout="median")
     with pytest.raises(UserError, match="'node' does not give one answer for each graph"):
         GRED(SPEC, readout="node")
     with pytest.raises(UserError, match="'sum' does not give one answer for each node"):
@@ -135,11 +135,12 @@ def test_a_batch_without_edges_has_no_edge_features_and_works(edges):
 
 def test_readouts():
     torch.manual_seed(0)
-    models = {readout: GRED(SPEC, dim=8, layers=1, readout=readout) for readout in ("sum", "mean")}
+    models = {readout: GRED(SPEC, dim=8, layers=1, readout=readout) for readout in ("sum", "mean", "max")}
     models["node"] = GRED(replace(SPEC, level="node"), dim=8, layers=1)
     h, b = torch.randn(5, 8), batch()
     assert torch.allclose(models["sum"].pool(h, b), torch.stack([h[:4].sum(0), h[4]]))
     assert torch.allclose(models["mean"].pool(h, b), torch.stack([h[:4].mean(0), h[4]]))
+    assert torch.equal(models["max"].pool(h, b), torch.stack([h[:4].amax(0), h[4]]))
     assert torch.equal(models["node"].pool(h, b), h)
     assert models["node"](b).shape == (5, 2)
     alone = b.get_example(0)
