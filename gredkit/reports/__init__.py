@@ -1,1 +1,1 @@
-"""Reports: frames from MLflow, tables, figures and the page; what is written is registered in `generators`."""
+"""Reports: frames from MLflow, statistics, tables, figures and the page; `generators` registers what is written."""

@@ -1,4 +1,4 @@
-"""How to come back to a trial: the address of its run, and the commands that train it once more."""
+"""How to find a trial again: the address of its run, and the commands that train it once more."""
 
 import shlex
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ FOLDER = "again"
 
 
 def is_server(study: StudyData) -> bool:
-    """Whether the runs are on a server, which is there without a command that starts it."""
+    """Whether the runs are on a server that is already running."""
     return study.uri.startswith(("http://", "https://"))
 
 
 def run_address(study: StudyData, run: str) -> str:
-    """Of the page that MLflow has of a run; empty if it has none."""
+    """The address of the page that MLflow has of a run; empty if there is none."""
     if not (study.uri and study.experiment and run):
         return ""
     server = study.uri.rstrip("/") if is_server(study) else LOCAL
@@ -25,7 +25,7 @@ def run_address(study: StudyData, run: str) -> str:
 
 
 def trial_command(study: StudyData, run: str) -> str:
-    """Fetches the settings of a trial and trains it again, apart from the runs and reports that exist."""
+    """Fetches the settings of a trial and trains it again, apart from existing runs and reports."""
     return "\n".join(_commands(study, shlex.quote(run)))
 
 
@@ -38,12 +38,12 @@ def row_command(study: StudyData, runs: Sequence[str]) -> str:
 
 
 def store_command(study: StudyData) -> str:
-    """Shows the runs, where no server does; empty if they are nowhere."""
+    """The command that shows the runs; empty if a server shows them, or if there are none."""
     return "" if is_server(study) or not study.uri else open_command(study.uri)
 
 
 def _commands(study: StudyData, run: str) -> tuple[str, str]:
-    """Another store, since in its own one the trial is finished and would not be trained."""
+    """The new run goes to another store, because in its own store the trial counts as finished."""
     store = f"MLFLOW_TRACKING_URI={shlex.quote(study.uri)} " if study.uri else ""
     return (
         f"{store}mlflow artifacts download --run-id {run} --artifact-path config.gin --dst-path {FOLDER}/{run}",

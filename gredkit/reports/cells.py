@@ -1,4 +1,4 @@
-"""Tables as CSV that a spreadsheet opens as text and numbers, and never as formulas."""
+"""Tables as CSV that a spreadsheet reads as text and numbers, never as formulas."""
 
 import re
 
@@ -9,7 +9,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """All digits, and every text that a spreadsheet would compute behind an apostrophe, which it does not show."""
+    """All digits; a text that a spreadsheet would take for a formula gets an apostrophe, which it does not show."""
     safe = frame.rename(columns=_cell)
     for place in range(safe.shape[1]):
         if not pd.api.types.is_numeric_dtype(safe.dtypes.iloc[place]):
@@ -20,5 +20,5 @@ def csv_text(frame: pd.DataFrame) -> str:
 def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
-    value = value.replace("\r", " ")  # which would end the row: pandas does not quote it
+    value = value.replace("\r", " ")  # it would end the row, and pandas does not quote it
     return f"'{value}" if FORMULA.match(value) and not NUMBER.fullmatch(value) else value

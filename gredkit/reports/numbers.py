@@ -1,4 +1,4 @@
-"""Numbers as a reader likes them."""
+"""Numbers as text, with the digits that matter."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from gredkit.registry import METRICS
 
 UP, DOWN = "↑", "↓"
 NOTHING = "-"
-USUAL = 3  # decimals where no spread says how many mean something
+USUAL = 3  # decimals if there is no spread to choose them by
 
 
 def metric_name(metric: str) -> str:
@@ -16,7 +16,7 @@ def metric_name(metric: str) -> str:
 
 
 def decimals(spreads: Iterable[float]) -> int:
-    """As many as show two digits of a typical standard deviation, and no more than four."""
+    """As many decimals as show two digits of a typical standard deviation, but at most four."""
     known = sorted(spread for spread in spreads if math.isfinite(spread) and spread > 0)
     if not known:
         return USUAL
@@ -32,7 +32,7 @@ def mean_and_spread(mean: float, spread: float, digits: int) -> str:
 
 
 def significant(number: float, digits: int = 3) -> str:
-    """Rounded to so many digits that mean something, never with an exponent between a millionth and a million."""
+    """Rounded to so many significant digits, without an exponent between a millionth and a million."""
     if math.isnan(number):
         return NOTHING
     size = abs(number)

@@ -1,15 +1,15 @@
-"""Two variants over the same seeds: is one better, by how much, and how sure can so few seeds make us?
+"""Two variants over the same seeds: is one better, by how much, and how certain is that with so few seeds?
 
-The test is the paired t test, beside the exact sign-flip test. The latter assumes nothing but symmetry, yet cannot go
-below p = 2^(1-n): 0.25 for 3 seeds, 0.06 for 5, 0.03 for 6, and so finds nothing in a study of the usual size. The
-former assumes that differences are about normal, which so few seeds cannot show: where training either works or does
-not, equal variants differ by chance on all of 3 seeds in up to 3 % of comparisons, with a p as small as one likes. So a
-difference only holds if the t test says so and the exact test does not contradict it as far as it can.
+There are two tests: the paired t test and the exact sign-flip test. The exact test assumes only symmetry, but cannot
+go below p = 2^(1-n): 0.25 for 3 seeds, 0.06 for 5, 0.03 for 6, so that alone it finds nothing in a study of the usual
+size. The t test assumes that differences are about normally distributed, which so few seeds cannot show: where training
+either works or fails, equal variants differ by chance on all of 3 seeds in up to 3 % of comparisons, with a very small
+p. So a difference holds only if the t test says so and the exact test, as far as it can, does not contradict it.
 
-The interval has every mean difference that these two tests do not both reject: so it excludes 0 exactly where the
+The interval contains every mean difference that the two tests do not both reject, so it excludes 0 exactly where the
 difference holds. It is the t interval; the exact test widens it only if there are five seeds or more and they disagree.
-Several comparisons share the 5 % of errors evenly (Bonferroni), in tests and intervals alike: in 95 % of studies all
-intervals cover the true differences at once. A bootstrap of so few values covers less than its name says, 75 % at 3.
+Several comparisons share the 5 % of errors evenly (Bonferroni), in tests and intervals: in 95 % of studies all
+intervals cover the true differences at once. A bootstrap of so few values covers less than it claims (75 % at 3 seeds).
 """
 
 import functools
@@ -26,7 +26,7 @@ ROUNDING = 1e-9  # a difference below this share of the scores is a tie
 
 @dataclass(frozen=True)
 class Paired:
-    """A variant against another one, positive is better; NaN is what too few pairs or equal differences cannot tell."""
+    """One variant against another, positive is better; NaN where too few pairs or equal differences allow no test."""
 
     pairs: int
     wins: int
@@ -36,7 +36,7 @@ class Paired:
     effect: float = np.nan  # the mean over the standard deviation of the differences, with Hedges' correction
     p: float = np.nan
     p_exact: float = np.nan
-    p_least: float = np.nan  # that an exact test can reach with so many pairs
+    p_least: float = np.nan  # the smallest p of an exact test with so many pairs
     differences: tuple[float, ...] = ()
 
     @property
@@ -45,17 +45,17 @@ class Paired:
         return self.p_exact <= max(LEVEL, self.p_least)
 
     def interval(self, comparisons: int = 1) -> tuple[float, float]:
-        """Of the mean difference, as one of several; NaN where there is no t test."""
+        """The interval of the mean difference, as one of several comparisons; NaN where there is no t test."""
         return (np.nan, np.nan) if np.isnan(self.effect) else interval(np.array(self.differences), comparisons)
 
 
 def paired(scores: np.ndarray, others: np.ndarray, larger_is_better: bool = True) -> Paired:
-    """Compare two rows of scores, a column a seed, over the seeds that have both."""
+    """Compare two rows of scores, one column per seed, over the seeds that have both."""
     both = np.isfinite(scores) & np.isfinite(others)
     return _paired(tuple(scores[both].tolist()), tuple(others[both].tolist()), larger_is_better)
 
 
-@functools.lru_cache(maxsize=100_000)  # each table and the page ask again for the same comparisons
+@functools.lru_cache(maxsize=100_000)  # tables and page need the same comparisons
 def _paired(ours: tuple[float, ...], theirs: tuple[float, ...], larger_is_better: bool) -> Paired:
     scores, others = np.array(ours), np.array(theirs)
     n = len(scores)
@@ -73,14 +73,14 @@ def _paired(ours: tuple[float, ...], theirs: tuple[float, ...], larger_is_better
     exact = sign_flip(differences)
     found = replace(found, p=exact, p_exact=exact, p_least=2.0 ** (1 - n))
     spread = float(differences.std(ddof=1))
-    if spread <= rounding:  # then there is no t test, no standardised effect, and an interval would feign certainty
+    if spread <= rounding:  # no t test, no effect size; an interval would suggest certainty
         return found
     p = 2 * float(stdtr(n - 1, -abs(mean) / (spread / np.sqrt(n))))
     return replace(found, p=p, effect=mean / spread * hedges(n - 1))
 
 
 def interval(differences: np.ndarray, comparisons: int = 1) -> tuple[float, float]:
-    """The t interval of the mean, one of so many that share the level, and what the exact test does not reject."""
+    """The t interval of the mean, one of so many that share the level, widened by what the exact test accepts."""
     n, mean = len(differences), float(differences.mean())
     reach = -float(stdtrit(n - 1, LEVEL / 2 / comparisons)) * float(differences.std(ddof=1)) / np.sqrt(n)
     low, high = unflipped(differences)
@@ -110,7 +110,7 @@ def sign_flip(differences: np.ndarray) -> float:
 
 
 def hedges(freedom: int) -> float:
-    """By what Cohen's d is multiplied to be unbiased in small samples."""
+    """The factor that makes Cohen's d unbiased in small samples."""
     return float(np.exp(gammaln(freedom / 2) - gammaln((freedom - 1) / 2)) / np.sqrt(freedom / 2))
 
 

@@ -1,4 +1,4 @@
-"""The paper's numbers, with their tables. Its two ablation figures come without numbers, so there are none here."""
+"""The numbers in the paper's tables. Its two ablation figures have no numbers, so there are none here."""
 
 import functools
 import json
@@ -11,12 +11,12 @@ import pandas as pd
 from gredkit.reports.numbers import mean_and_spread, several
 from gredkit.reports.statistics import TASK
 
-LAP_PE = "_lap_pe"  # how the blocks end that add the positional encoding
+LAP_PE = "_lap_pe"  # suffix of the blocks that add the positional encoding
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What the paper reports for its own model on a dataset, and after how much training; None where it is silent."""
+    """What the paper reports for its own model on a dataset, and after how many epochs (None if not published)."""
 
     model: str
     mean: float
@@ -27,13 +27,13 @@ class Reference:
 
     @property
     def score(self) -> str:
-        """With the digits that the paper prints."""
+        """The score with the digits that the paper prints."""
         digits = max(len(f"{number:.7f}".rstrip("0").partition(".")[2]) for number in (self.mean, self.std))
         return mean_and_spread(self.mean, self.std, digits)
 
     @property
     def budget(self) -> str:
-        """For the reader who compares."""
+        """The number of epochs, in words."""
         return f"{self.epochs} epochs" if self.epochs else "epochs not published"
 
 
@@ -44,7 +44,7 @@ def _stored() -> dict[str, Any]:
 
 @functools.cache
 def _values() -> pd.DataFrame:
-    """All of them, accuracies as fractions as gredkit has them, where the paper has percent."""
+    """All values; accuracies are fractions here and percent in the paper."""
     values = pd.DataFrame(_stored()["values"])
     is_percent = values["table"].map(lambda table: _stored()["tables"][table]["percent"])
     for column in ("mean", "std"):
@@ -54,7 +54,7 @@ def _values() -> pd.DataFrame:
 
 
 def published(dataset: str) -> pd.DataFrame:
-    """What the paper's tables have on a dataset: a row a model and metric; none for a dataset that is not the paper's.
+    """The paper's results on a dataset: one row per model and metric, no rows if the paper does not have it.
 
     `table` is the label in the paper's source, `number` and `title` are what a reader sees; `depth` is that of a tree.
     """
@@ -85,6 +85,6 @@ def references_of(results: pd.DataFrame) -> dict[str, list[tuple[str, float]]]:
 
 
 def hyperparameters(dataset: str) -> dict[str, Any]:
-    """The paper's, by gredkit's names; K None is the diameter. Empty for a dataset that its table lacks."""
+    """The paper's hyper-parameters by gredkit's names; K = None is the diameter. Empty if the paper has none."""
     found = dict(_stored()["hyperparameters"].get(dataset.removesuffix(LAP_PE), {}))
     return found | {"lap_pe": _stored()["lap_pe"]} if found and dataset.endswith(LAP_PE) else found

@@ -1,4 +1,4 @@
-"""Reads a study from MLflow, and only from there."""
+"""Reads a study from MLflow, and from nowhere else."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -26,15 +26,16 @@ from gredkit.system.sealed import Damaged
 from gredkit.tracking.runs import Known, StudyRuns
 from gredkit.tracking.store import SQLITE, StoreError
 from gredkit.tracking.stored import curve_of, eigenvalues_of, hop_weights_of
+from gredkit.trials.state import TrialState
 
 HISTORY = {"train_loss": "train/loss", "validation": "validation/score"}
-NEEDED = {*IDENTITY, "role", "tuning", *PLANNED, "axes", "diameters"}  # of every trial of a plan
-NOTES = "notes."  # what the parameters that say something about the data begin with
+NEEDED = {*IDENTITY, "role", "tuning", *PLANNED, "axes", "diameters"}  # columns of every trial of a plan
+NOTES = "notes."  # prefix of the parameters that describe the data
 Row = dict[str, Any]
 
 
 def read_study(runs: StudyRuns) -> StudyData:
-    """The trials of the last invocation that planned some, whoever trained them."""
+    """The trials that the last invocation planned, no matter which invocation trained them."""
     found = StudyData(runs.study, uri=shown(_from_here(runs.uri)), experiment=runs.experiment)
     for invocation in runs.invocations():
         if planned := runs.planned(invocation.run):
@@ -67,19 +68,21 @@ def read_study(runs: StudyRuns) -> StudyData:
 
 
 def _from_here(uri: str) -> str:
-    """A database below the working folder by its path from there: where the page's commands run, on any machine."""
+    """A database in the working folder by its relative path, so that the page's commands work on any machine."""
     file, here = Path(uri.removeprefix(SQLITE)), Path.cwd()
     return f"{SQLITE}{file.relative_to(here)}" if uri.startswith(SQLITE) and file.is_relative_to(here) else uri
 
 
 def _results(planned: list[Row], trained: Mapping[str, Known], dead: set[str]) -> pd.DataFrame:
-    """A row a planned trial: what was planned, how it ended, what was measured, and all its settings."""
+    """One row per planned trial: what was planned, how it ended, what was measured, and all its settings."""
     rows = []
     for plan in planned:
         row = {name: value for name, value in plan.items() if name not in ("axes", "diameters")}
         row |= {f"{AXIS}{name}": value for name, value in plan["axes"].items()}
         known = trained.get(plan["id"])
-        rows.append(row | (_told(known, dead) if known else {"state": "missing", "message": "", "run": ""}))
+        rows.append(
+            row | (_told(known, dead) if known else {"state": TrialState.MISSING.value, "message": "", "run": ""})
+        )
     frame = pd.DataFrame(rows)
     others = sorted(set(frame.columns) - set(RESULTS), key=lambda name: (name.split(":")[0], name))
     frame = frame.reindex(columns=[*RESULTS, *others])
@@ -91,7 +94,8 @@ def _results(planned: list[Row], trained: Mapping[str, Known], dead: set[str]) -
 def _told(known: Known, dead: set[str]) -> Row:
     """What MLflow has of one trial."""
     row: Row = {column: known.metrics.get(name) for column, name in MEASURED.items()}
-    row |= {"state": "interrupted" if known.run in dead else known.state, "message": known.message, "run": known.run}
+    state = TrialState.INTERRUPTED if known.run in dead else known.state
+    row |= {"state": state.value, "message": known.message, "run": known.run}
     row |= {"started": known.started, "ended": known.ended}
     row |= {name: known.tags.get(name, "") for name in ("device", "kernels", "git_commit")}
     row["seconds_per_epoch"] = _seconds_per_epoch(known.metrics)
@@ -103,19 +107,19 @@ def _told(known: Known, dead: set[str]) -> Row:
 
 
 def _seconds_per_epoch(metrics: Mapping[str, float]) -> float | None:
-    """The mean over all epochs, which a single busy moment changes less than it does one epoch."""
+    """The mean over all epochs, which one busy moment changes less than it changes a single epoch."""
     seconds, last = metrics.get("cost/seconds"), metrics.get("final/epoch")
     return seconds / (last + 1) if seconds is not None and last is not None and last >= 0 else None
 
 
 def _curves(runs: StudyRuns, results: pd.DataFrame, trained: Mapping[str, Known]) -> pd.DataFrame:
-    """Epochs of every trial: from the tag that an ended one has, else from the history that MLflow keeps."""
+    """Epochs of every trial: from the tag of a trial that has ended, else from the history that MLflow keeps."""
     columns: dict[str, list[Any]] = {name: [] for name in CURVES}
     for *trial, state in _rows(results, *IDENTITY, "state"):
         known = trained.get(trial[0])
         if known is None or HISTORY["validation"] not in known.metrics:
             continue
-        curve = _curve(known.tags.get("curve", "")) if state != "running" else None
+        curve = _curve(known.tags.get("curve", "")) if state != TrialState.RUNNING else None
         curve = curve or _history(runs, known.run)
         length = min(map(len, curve.values()))  # a history may be read while it grows
         for name, value in zip(IDENTITY, trial, strict=True):
@@ -153,7 +157,7 @@ def _hop_weights(runs: StudyRuns, results: pd.DataFrame) -> Iterator[tuple[Any, 
 def _layers(
     runs: StudyRuns, results: pd.DataFrame, file: str, read: Callable[[str], dict[str, list[Any]]]
 ) -> Iterator[tuple[Any, ...]]:
-    """Trial, layer, moment and what a file has of them, if it can be read: a figure of fewer seeds says of how many."""
+    """Trial, layer, moment and their values in a file; files that cannot be read are left out, as the legend says."""
     for *trial, run in _rows(results, *IDENTITY, "run"):
         try:
             moments = read(runs.text(run, file))

@@ -1,11 +1,21 @@
-"""What a study says about its variants: trials by their state, differences to the base, and who leads."""
+"""What a study says about its variants: trials by state, differences to the base, and which variant leads."""
 
 import numpy as np
 import pandas as pd
 
 from gredkit.reports.paired import LEAST_PAIRS, LEVEL, Paired, paired
+from gredkit.trials.state import TrialState
 
-STATES = ("finished", "unscored", "diverged", "failed", "interrupted", "running", "missing")
+UNSCORED = "unscored"  # finished, but the score is not a finite number
+STATES = (
+    TrialState.FINISHED.value,
+    UNSCORED,
+    TrialState.DIVERGED.value,
+    TrialState.FAILED.value,
+    TrialState.INTERRUPTED.value,
+    TrialState.RUNNING.value,
+    TrialState.MISSING.value,
+)
 TASK = ["dataset", "metric"]
 GROUP = [*TASK, "variant"]
 COMPARED = ("pairs", "wins", "ties", "losses", "difference", "effect", "p", "p_exact", "p_least")
@@ -15,14 +25,14 @@ def final(results: pd.DataFrame) -> pd.DataFrame:
     """The trials that are compared, with their `score`: the test metric of those that finished with a number."""
     trials = results[results["role"] != "tune"].copy() if "role" in results else results.copy()
     test = pd.to_numeric(trials["test"], errors="coerce").astype(float)
-    finished = trials["state"] == "finished"
+    finished = trials["state"] == TrialState.FINISHED
     trials["score"] = test.where(finished & np.isfinite(test))
-    trials["state"] = trials["state"].mask(finished & trials["score"].isna(), "unscored").replace("", "unknown")
+    trials["state"] = trials["state"].mask(finished & trials["score"].isna(), UNSCORED)
     return trials
 
 
 def counts(results: pd.DataFrame) -> pd.DataFrame:
-    """A row a dataset and variant: how many trials there are, and how many in each state; none is left out."""
+    """One row per dataset and variant: the number of trials, and of those in each state."""
     trials = final(results)
     columns = [*STATES, *(state for state in trials["state"].unique() if state not in STATES)]
     if trials.empty:
@@ -35,17 +45,18 @@ def counts(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def unfinished(counted: pd.DataFrame) -> list[str]:
-    """The columns of the states, of a frame as `counts` makes it, in which a trial has no score."""
-    return list(counted.columns.drop([*GROUP, "trials", "finished"]))
+    """The columns of a frame of `counts` that count trials without a score."""
+    return list(counted.columns.drop([*GROUP, "trials", TrialState.FINISHED.value]))
 
 
 def comparisons(results: pd.DataFrame) -> pd.DataFrame:
-    """A row a dataset and variant other than the base: the paired difference over seeds, positive if it is better.
+    """One row per dataset and variant except the base: the paired difference over seeds, positive if it is better.
 
-    The base is the study's first variant, or the dataset's first where it lacks that one. Seeds that not both
-    finished are `left_out`; if the better one diverged on any, it is `flattered` and its lead does not hold.
-    All rows share the 5 % of errors (`tests` is their number): `p_corrected` is p times that, `low` and `high` are the
-    ends of an interval that excludes 0 exactly where the difference `holds`. A flattered one has no interval.
+    The base is the first variant of the study, or of the dataset if that one is not there. Seeds that did not finish
+    for both are `left_out`; if the better variant diverged on some seed, it is `flattered` and its lead does not hold.
+    All rows share the 5 % of errors: `tests` is the number of rows that were tested, `p_corrected` is p times `tests`,
+    and `low` and `high` are the ends of an interval that excludes 0 exactly where the difference `holds`. A flattered
+    difference has no interval.
     """
     trials = final(results)
     rows, pairs = [], []
@@ -70,17 +81,17 @@ def comparisons(results: pd.DataFrame) -> pd.DataFrame:
     place = frame.columns.get_loc("difference") + 1
     for name, column in (("tests", tests), ("high", high), ("low", low)):
         frame.insert(place, name, column)
-    same = frame["effect"].isna() & (frame["p_corrected"] <= LEVEL)  # on every seed: there is only the exact test
+    same = frame["effect"].isna() & (frame["p_corrected"] <= LEVEL)  # on every seed: only the exact test applies
     frame.insert(frame.columns.get_loc("note"), "holds", ((low > 0) | (high < 0) | same) & ~flattered)
     return frame
 
 
 def leaders(results: pd.DataFrame) -> pd.DataFrame:
-    """A row a dataset: the variant of the best mean, and whether its lead over every other one `holds`.
+    """One row per dataset: the variant with the best mean, and whether its lead over every other variant `holds`.
 
-    p is the largest of its paired tests. All tests of all leaders with their `rivals` share the 5 % of errors, which
-    also pays for choosing the leader by looking: `p_corrected` is p times their number. A variant without a score is
-    no rival; one that cannot be tested leaves the lead open.
+    p is the largest p of its paired tests. The tests of all leaders with their `rivals` share the 5 % of errors, which
+    also accounts for choosing the leader after seeing the scores: `p_corrected` is p times their number. A variant
+    without a score is not a rival; a rival that cannot be tested leaves the lead open.
     """
     trials = final(results)
     rows = []
@@ -104,7 +115,7 @@ def leaders(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def seeds_by_variant(trials: pd.DataFrame) -> pd.DataFrame:
-    """Scores, a row a seed and a column a variant, in the order of the trials; NaN where there is none."""
+    """Scores with one row per seed and one column per variant, in the order of the trials; NaN where there is none."""
     by_seed = trials.groupby(["seed", "variant"])["score"].mean().unstack()
     return by_seed[list(trials["variant"].unique())].sort_index()
 
@@ -125,10 +136,10 @@ def note(found: Paired) -> str:
 
 
 def _diverging(trials: pd.DataFrame) -> set[str]:
-    """The variants that diverged on some seed: an outcome worse than any score, which no mean shows."""
-    return set(trials["variant"][trials["state"] == "diverged"])
+    """The variants that diverged on some seed: worse than any score, but not part of a mean."""
+    return set(trials["variant"][trials["state"] == TrialState.DIVERGED])
 
 
 def _corrected(frame: pd.DataFrame, tests: int) -> pd.Series:
-    """p for being one of several tests, after Bonferroni."""
+    """p, corrected for several tests after Bonferroni."""
     return (frame["p"].astype(float) * tests).clip(upper=1.0)

@@ -1,4 +1,4 @@
-"""What a study found, in plain sentences that claim no more than the numbers do."""
+"""The findings of a study in plain sentences, which claim no more than the numbers show."""
 
 import math
 from collections.abc import Iterator
@@ -9,21 +9,21 @@ import pandas as pd
 from gredkit.reports.numbers import metric_name, p_value, several, significant
 from gredkit.reports.paired import LEAST_PAIRS, LEVEL
 from gredkit.reports.published import reference
-from gredkit.reports.statistics import counts, leaders, unfinished
+from gredkit.reports.statistics import UNSCORED, counts, leaders, unfinished
+from gredkit.trials.state import TrialState
 
 Row = dict[str, Any]
 SHARE = f"{100 * (1 - LEVEL):.0f} %"
-TOLD = {  # of one trial, of several
-    "unscored": ("finished without a score", "finished without a score"),
-    "interrupted": ("was interrupted", "were interrupted"),
-    "running": ("is still running", "are still running"),
-    "missing": ("is not in MLflow", "are not in MLflow"),
-    "unknown": ("has no known state", "have no known state"),
+TOLD = {  # what is said about one trial, and about several; other states are said as they are
+    UNSCORED: ("finished without a score", "finished without a score"),
+    TrialState.INTERRUPTED.value: ("was interrupted", "were interrupted"),
+    TrialState.RUNNING.value: ("is still running", "are still running"),
+    TrialState.MISSING.value: ("is not in MLflow", "are not in MLflow"),
 }
 
 
 def sentences(results: pd.DataFrame, comparisons: pd.DataFrame) -> list[str]:
-    """The findings: who leads, each difference to the base, what failed, the paper's value, and what to beware of."""
+    """The findings: which variant leads, differences to the base, what failed, the paper's value, and caveats."""
     if results.empty:
         return ["There are no trials yet."]
     states, leading = counts(results), leaders(results)
@@ -55,7 +55,7 @@ def lead(row: Row) -> str:
 
 
 def _kernels(results: pd.DataFrame) -> Iterator[str]:
-    """Whether trials are mixed that drew their dropout in different ways."""
+    """A sentence if only some trials ran with compiled kernels, which draw dropout differently."""
     told = results.get("kernels", pd.Series(dtype=str)).fillna("")  # older results have none
     told = told[told != ""]
     count = int((told == "yes").sum())
@@ -68,7 +68,7 @@ def _kernels(results: pd.DataFrame) -> Iterator[str]:
 
 
 def difference(row: Row) -> str:
-    """One comparison: who, by how much, on how many seeds, and whether it holds."""
+    """One comparison: which variant is ahead, by how much, on how many seeds, and whether that holds."""
     variant, base, dataset, pairs = row["variant"], row["base"], row["dataset"], row["pairs"]
     if not pairs:
         return f"{variant} and {base} cannot be compared on {dataset}: no seed has finished for both."
@@ -95,7 +95,7 @@ def difference(row: Row) -> str:
 
 
 def _interval(row: Row) -> str:
-    """Seen from the better one."""
+    """The interval of the difference, seen from the better variant."""
     if math.isnan(row["effect"]):
         return "the same on every seed, so only an exact test was made"
     if math.isnan(row["low"]):
@@ -110,7 +110,7 @@ def _corrected(row: Row) -> str:
 
 
 def _not_finished(states: pd.DataFrame) -> Iterator[str]:
-    """Every trial without a score is in one of these."""
+    """One sentence per variant, dataset and state without a score."""
     for row in states.to_dict("records"):
         trials = f"{several(row['trials'], 'trial')} of {row['variant']} on {row['dataset']}"
         for state in unfinished(states):
@@ -119,7 +119,7 @@ def _not_finished(states: pd.DataFrame) -> Iterator[str]:
 
 
 def _tuning(results: pd.DataFrame) -> Iterator[str]:
-    """Trials that are not compared, counted all the same."""
+    """The trials that only chose hyper-parameters, by state."""
     states = results["state"][results["role"] == "tune"].value_counts(sort=False)
     if len(states):
         counted = ", ".join(f"{count} {state}" for state, count in states.items())
@@ -127,7 +127,7 @@ def _tuning(results: pd.DataFrame) -> Iterator[str]:
 
 
 def _published(results: pd.DataFrame, leading: pd.DataFrame) -> Iterator[str]:
-    """The paper's value beside the best one here, with both budgets."""
+    """The paper's value beside the best one here, with both training budgets."""
     for row in leading.to_dict("records"):
         known = reference(row["dataset"], row["metric"])
         if known:
@@ -141,7 +141,7 @@ def _published(results: pd.DataFrame, leading: pd.DataFrame) -> Iterator[str]:
 
 
 def _caveats(comparisons: pd.DataFrame) -> Iterator[str]:
-    """What so few seeds cannot tell."""
+    """What so few seeds cannot show."""
     tested = comparisons[comparisons["p"].notna()]
     if not tested["holds"].all():
         yield "That a difference does not hold is no proof that there is none."

@@ -15,7 +15,7 @@ IN_LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
-    **{character: f"{{{character}}}" for character in "[]*"},  # which the end of the row before would take for its own
+    **{character: f"{{{character}}}" for character in "[]*"},  # LaTeX would take them for an option of the row before
     **{"±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$"},
 }
 IN_MARKDOWN = {character: f"\\{character}" for character in "\\|*`<["}

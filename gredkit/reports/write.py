@@ -1,4 +1,4 @@
-"""Writes the report of a study: whatever is registered, and a page that shows it."""
+"""Writes the report of a study: the files of every registered generator, and the page."""
 
 import os
 from pathlib import Path
@@ -14,9 +14,10 @@ WRITTEN = ".written"  # the names of the files of a report, so that the next one
 
 
 def write_report(study: StudyData, folder: Path) -> list[Path]:
-    """Write the files of a report into its folder; a file of the last report that this one lacks is removed.
+    """Write the files of a report into its folder; files of the last report that this one does not have are removed.
 
-    All is written elsewhere first. The page comes last and goes first, so that where it is the rest belongs to it.
+    Everything is written to a temporary folder first. The page is removed first and moved last, so that a page always
+    belongs to the files beside it.
     """
     with writing(folder, "choose another folder with --reports"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,7 +29,7 @@ def write_report(study: StudyData, folder: Path) -> list[Path]:
 
 
 def _publish(files: list[Path], folder: Path) -> list[Path]:
-    """Move files to where they are looked for."""
+    """Move the files to their folder."""
     names = [file.name for file in files]
     known = folder / WRITTEN
     before = known.read_text().splitlines() if known.is_file() else []

@@ -32,10 +32,10 @@ def test_every_trial_is_counted():
     assert found.drop(columns=["dataset", "metric", "variant", "trials"]).to_numpy().sum() == 32
 
 
-def test_a_state_that_nobody_knows_and_a_score_that_is_none_are_counted_too():
-    frame = results({("one", "a"): [0.5, "", "asleep", float("nan"), float("inf")]})
+def test_a_state_that_reports_do_not_list_and_a_score_that_is_not_finite_are_counted_too():
+    frame = results({("one", "a"): [0.5, "elsewhere", float("nan"), float("inf")]})
     found = counts(frame).iloc[0]
-    assert (found["trials"], found["finished"], found["unscored"], found["unknown"], found["asleep"]) == (5, 1, 2, 1, 1)
+    assert (found["trials"], found["finished"], found["unscored"], found["elsewhere"]) == (4, 1, 2, 1)
 
 
 def test_comparisons_with_the_base():

@@ -1,4 +1,4 @@
-"""Scores of a few names, one below the other: every seed, mean and deviation."""
+"""Scores of a few names, one below the other: every seed, mean and standard deviation."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,18 +17,18 @@ WIDTH = 24  # letters of a name in one line
 
 
 def rows_height(names: Sequence[str], fates: bool) -> float:
-    """Inches that the names need, one below the other, with room for what became of lost trials."""
+    """Inches that the names need, one below the other, with room for the states of lost trials."""
     lines = max(name.count("\n") + 1 for name in all_wrapped(names, WIDTH, 2)) + fates
     return max(0.55 + len(names) * max(0.17, 0.115 * lines + 0.03), 1.0)
 
 
 def side_by_side(count: int, names: Sequence[str], fates: bool) -> int | None:
-    """Panels in a row: fewer if long names or fates need the room."""
+    """Panels in a row: fewer if long names or states need the room."""
     return min(count, 3) if count <= 6 and (fates or max(map(len, names)) > 16) else None
 
 
 def score_dots(axes: Axes, rows: pd.DataFrame, names: pd.Series, order: Mapping[str, Look]) -> None:
-    """A row a name, the first on top; names of trials without a score say how many and why."""
+    """One row per name, the first on top; below a name stands how many trials have no score, and why."""
     labels = all_wrapped(list(order), WIDTH, 2) if first_in_row(axes) else [""] * len(order)
     for place, (name, look) in enumerate(order.items()):
         some = rows[names[rows.index] == name]
@@ -59,7 +59,7 @@ def score_dots(axes: Axes, rows: pd.DataFrame, names: pd.Series, order: Mapping[
 
 
 def _fate(rows: pd.DataFrame) -> str:
-    """What a label says of trials without a score; a name that a dataset does not have is said, too."""
+    """What a label says about trials without a score, or that a dataset does not have this name."""
     return wrapped(without_score(rows).replace(", ", ",\n"), WIDTH) if len(rows) else "not planned"
 
 

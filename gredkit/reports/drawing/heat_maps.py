@@ -1,4 +1,4 @@
-"""Two axes that are crossed: a heat map a dataset."""
+"""Two axes that are crossed: one heat map per dataset."""
 
 from collections.abc import Hashable
 
@@ -26,7 +26,7 @@ from gredkit.reports.drawing.trials import (
     written,
 )
 
-DARK = 0.22  # below this luminance white letters are easier to read than dark ones
+DARK = 0.22  # below this luminance, white letters are easier to read than dark ones
 
 MOST = 24  # values of an axis whose cells can be read
 
@@ -43,7 +43,7 @@ def why_no_map(results: pd.DataFrame) -> str:
 
 
 def heat_maps(results: pd.DataFrame, one: str, other: str) -> Figure:
-    """A map a dataset: means in the cells, darker is better, the best framed."""
+    """One map per dataset: means in the cells, darker is better, the best one is framed."""
     across, down = sorted((one, other), key=lambda column: len(values(results[column])), reverse=True)
     wide, high = (len(values(results[column])) for column in (across, down))
     datasets = by(results, "dataset")
@@ -68,7 +68,7 @@ def _gaps(results: pd.DataFrame, one: str, other: str) -> bool:
 
 
 def _map(panel: Axes, rows: pd.DataFrame, down: str, across: str) -> None:
-    """Fill one map; a cell without a score says what became of its trials."""
+    """Fill one map; a cell without a score says how its trials ended."""
     ys, xs = values(rows[down]), values(rows[across])
     means = np.full((len(ys), len(xs)), np.nan)
     texts = np.full(means.shape, "", dtype=object)

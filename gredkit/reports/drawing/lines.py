@@ -58,9 +58,9 @@ def ring_best(axes: Axes, rows: pd.DataFrame, x: pd.Series) -> float | None:
 
 
 def cross_lost(axes: Axes, rows: pd.DataFrame, x: pd.Series) -> bool:
-    """A cross at the foot of each x with trials that have no score, and how many of how many; whether there are any.
+    """Draw a cross where trials have no score, with how many of how many; returns whether there are any.
 
-    The scale of x must be settled, as numbers that would touch stand one above the other.
+    The scale of x must be final, because numbers that would touch are drawn one above the other.
     """
     lost = rows.drop(scored(rows).index)
     across = axes.get_xaxis_transform()
@@ -78,7 +78,7 @@ def cross_lost(axes: Axes, rows: pd.DataFrame, x: pd.Series) -> bool:
 
 
 def fit_scores(axes: Axes, rows: pd.DataFrame, foot: bool = False) -> None:
-    """Limits of the vertical axis, with room at the foot for crosses."""
+    """Limits of the vertical axis, with room at the bottom for crosses."""
     low, high = axes.get_ylim()
     low -= 0.24 * (high - low) * foot
     axes.set_ylim(within_reason(low, high, rows) if not foot else (low, within_reason(low, high, rows)[1]))

@@ -1,4 +1,4 @@
-"""Studies of very many variants: figures show the first and the best, and say so."""
+"""Studies with very many variants: figures show the first and the best variants, and say so."""
 
 import textwrap
 
@@ -16,7 +16,7 @@ LETTERS = 21  # of a sentence that an inch has room for
 def fewer(results: pd.DataFrame, names: pd.Series, what: str, most: int = MOST) -> tuple[pd.DataFrame, str]:
     """All trials, or those of the first and of the best names, and a sentence about the others.
 
-    The best have the best ranks of means over the datasets; one without a score is last there.
+    The best are those with the best mean rank over the datasets; a name without a score ranks last.
     """
     known = list(dict.fromkeys(names))
     if len(known) <= most:
@@ -34,7 +34,7 @@ def few_variants(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def _ranks(results: pd.DataFrame, names: pd.Series) -> pd.Series:
-    """The mean over datasets of each name's place, 1 for the best."""
+    """The mean rank of each name over the datasets, 1 for the best."""
     places = {}
     for dataset, rows in results.groupby("dataset", sort=False):
         means = scored(rows)["test"].astype(float).groupby(names).mean()
@@ -45,7 +45,7 @@ def _ranks(results: pd.DataFrame, names: pd.Series) -> pd.Series:
 
 @themed
 def noted(figure: Figure, said: str) -> Figure:
-    """The figure with sentences above it, if there are any to say."""
+    """The figure, with sentences above it if there are any."""
     if said:
         lines = textwrap.wrap(said, int(LETTERS * figure.get_figwidth()))
         figure.set_figheight(figure.get_figheight() + 0.07 + 0.13 * len(lines))

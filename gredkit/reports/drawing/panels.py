@@ -26,7 +26,7 @@ def panels(count: int, height: float = 1.6, per_row: int | None = None) -> tuple
 
 
 def first_in_row(axes: Axes) -> bool:
-    """Whether a panel stands at the left."""
+    """Whether a panel is the first of its row."""
     place = axes.get_subplotspec()
     return place is None or place.is_first_col()
 
@@ -38,7 +38,7 @@ def in_columns(axes: Axes) -> int:
 
 
 def name_scores(panel_of: Sequence[Axes], names: Sequence[str]) -> None:
-    """Label the vertical axes; where all in a row say the same, only the one at the left does."""
+    """Label the vertical axes; if all labels of a row are equal, only the first panel has one."""
     columns = in_columns(panel_of[0])
     for i, (axes, name) in enumerate(zip(panel_of, names, strict=True)):
         row = names[i - i % columns : i - i % columns + columns]
@@ -46,7 +46,7 @@ def name_scores(panel_of: Sequence[Axes], names: Sequence[str]) -> None:
 
 
 def wrapped(name: str, width: int = 22, lines: int = 3) -> str:
-    """A long name in lines; what does not fit is cut out of the middle, as names often differ at their end."""
+    """A long name in several lines; what does not fit is cut from the middle, because names often differ at the end."""
     found, keep = textwrap.wrap(name, width), len(name) // 2
     while len(found) > lines:
         keep -= 1
@@ -55,13 +55,13 @@ def wrapped(name: str, width: int = 22, lines: int = 3) -> str:
 
 
 def all_wrapped(names: Sequence[str], width: int, lines: int) -> list[str]:
-    """Names in lines, cut only if they remain different."""
+    """Names in several lines, cut only if they stay different."""
     cut = [wrapped(name, width, lines) for name in names]
     return cut if len(set(cut)) == len(set(names)) else [wrapped(name, width, len(name) + 1) for name in names]
 
 
 def legend(figure: Figure, handles: Sequence[Artist], width: int = 44) -> None:
-    """One legend below all panels, in as many rows as it needs; the figure grows by them."""
+    """One legend below all panels; the figure grows by the rows that it needs."""
     if not handles:
         return
     names = all_wrapped([str(handle.get_label()) for handle in handles], width, 2)
@@ -94,7 +94,7 @@ def message(text: str) -> Figure:
 
 
 def no_scores(results: pd.DataFrame) -> Figure:
-    """The figure of a study without a score: what became of the trials of each variant."""
+    """The figure of a study without a score: how the trials of each variant ended."""
     fates = [f"{wrapped(str(name), 40, 1)}: {without_score(rows)}" for name, rows in by(results, "variant")]
     return message("\n".join([NOTHING, *fates[:12], *(["…"] if len(fates) > 12 else [])]))
 
@@ -105,7 +105,7 @@ def by(rows: pd.DataFrame, column: str) -> list[tuple[str, pd.DataFrame]]:
 
 
 def head(axes: Axes, dataset: str, rows: pd.DataFrame) -> bool:
-    """Name a panel after its dataset, and say so if it has no scores; whether it has some."""
+    """Name a panel after its dataset, and write into it if there are no scores; returns whether there are some."""
     axes.set_title(wrapped(dataset))
     if scored(rows).empty:
         say(axes, f"{NOTHING}\n{wrapped(without_score(rows))}")
@@ -114,7 +114,7 @@ def head(axes: Axes, dataset: str, rows: pd.DataFrame) -> bool:
 
 
 def within_reason(low: float, high: float, rows: pd.DataFrame, room: float = 0.03) -> tuple[float, float]:
-    """The limits of an axis of scores, not beyond what the metric can be: no error below 0, no accuracy above 1."""
+    """The limits of an axis of scores, within what the metric allows: no error below 0, no accuracy above 1."""
     test = scored(rows)["test"]
     if "↓" in score_name(rows):
         return (max(low, 0.0) if test.min() >= 0 else low), high

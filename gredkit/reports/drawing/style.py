@@ -80,7 +80,7 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def themed(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """The function, drawing in this look whatever the user's own settings of matplotlib are."""
+    """The function, drawing in this look no matter how the user has set up matplotlib."""
 
     @wraps(draw)
     def within(*args: P.args, **kwargs: P.kwargs) -> Figure:

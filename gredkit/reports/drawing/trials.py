@@ -1,4 +1,4 @@
-"""What the figures ask of the frame of results: who has a score, who has none, and what the axes are."""
+"""What figures need to know about the frame of results: which trials have a score, and what the axes are."""
 
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gredkit.registry import METRICS
+from gredkit.trials.state import TrialState
 
 COLUMNS = ("id", "variant", "dataset", "seed", "state", "metric", "larger_is_better", "test")
 DATASET = "dataset"  # as K: the largest distance of the dataset, of its training split
@@ -14,7 +15,7 @@ LAST_HOP = "setting:last_hop"
 
 
 def compared(results: pd.DataFrame) -> pd.DataFrame:
-    """The trials that are compared: those that only chose hyper-parameters are left out."""
+    """The trials that are compared, without those that only chose hyper-parameters."""
     if results.empty:
         return results.reindex(columns=list(dict.fromkeys([*results.columns, *COLUMNS])))
     return results[results["role"] == "final"] if "role" in results else results
@@ -23,7 +24,7 @@ def compared(results: pd.DataFrame) -> pd.DataFrame:
 def scored(rows: pd.DataFrame) -> pd.DataFrame:
     """The trials that ended with a score."""
     finite = np.isfinite(pd.to_numeric(rows["test"], errors="coerce").astype(float))
-    return rows[(rows["state"] == "finished") & finite]
+    return rows[(rows["state"] == TrialState.FINISHED) & finite]
 
 
 def has_scores(results: pd.DataFrame) -> bool:
@@ -34,7 +35,7 @@ def has_scores(results: pd.DataFrame) -> bool:
 def without_score(rows: pd.DataFrame) -> str:
     """How many trials have no score, and why: `2 diverged, 1 failed`; empty if all have one."""
     others = rows.drop(scored(rows).index)
-    states = others["state"].replace("finished", "without a score")
+    states = others["state"].replace(TrialState.FINISHED.value, "without a score")
     return ", ".join(f"{count} {state}" for state, count in states.value_counts(sort=False).items())
 
 
@@ -45,7 +46,7 @@ def mean_and_deviation(values: Iterable[float]) -> tuple[float, float]:
 
 
 def score_name(rows: pd.DataFrame, split: str = "test") -> str:
-    """The metric of a dataset and which direction is better, as an axis says it: `test MAE ↓`."""
+    """The label of an axis: the metric of a dataset and which direction is better, as in `test MAE ↓`."""
     known = rows.dropna(subset=["metric"])
     if known.empty:
         return f"{split} score"
@@ -91,7 +92,7 @@ def last_hops(trials: pd.DataFrame, column: str) -> pd.Series:
 
 
 def plain(value: Any) -> Hashable:
-    """The value of an axis as it was written: None for what a frame keeps as NaN, 4 for 4.0."""
+    """The value of an axis as the user wrote it: None for the NaN of a frame, 4 for 4.0."""
     if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
         return None
     if isinstance(value, float | np.floating) and float(value).is_integer():
@@ -101,7 +102,7 @@ def plain(value: Any) -> Hashable:
 
 
 def values(column: pd.Series) -> list[Hashable]:
-    """The values along an axis: numbers from small to large, others as they first appear; None stands last."""
+    """The values along an axis: numbers from small to large, others in order of first appearance; None comes last."""
     found = list(dict.fromkeys(map(plain, column)))
     rest = [value for value in found if value is not None]
     if all(map(is_number, rest)):

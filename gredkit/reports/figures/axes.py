@@ -26,7 +26,7 @@ from gredkit.reports.figures.base import StudyFigure
 from gredkit.reports.study import StudyData
 
 TIMES = " \N{MULTIPLICATION SIGN} "
-SPREAD = 16  # numbers whose largest is this many times the smallest stand on a logarithmic axis
+SPREAD = 16  # if the largest number is more than this many times the smallest, the axis is logarithmic
 
 
 @FIGURES.register("axes")
@@ -74,7 +74,7 @@ def _names(results: pd.DataFrame, columns: list[str]) -> pd.Series:
 
 
 def _scale(column: pd.Series) -> tuple[pd.Series, dict[float, str]]:
-    """Where each number stands, and the ticks; None stands right of the largest."""
+    """The place of each number, and the ticks; None is drawn right of the largest."""
     numbers = pd.to_numeric(column, errors="coerce").astype(float)
     known = [float(value) for value in values(column) if value is not None]  # type: ignore[arg-type]
     far = known[-1] + (known[-1] - known[-2] if len(known) > 1 else 1.0)
@@ -85,7 +85,7 @@ def _scale(column: pd.Series) -> tuple[pd.Series, dict[float, str]]:
 
 
 def _logarithmic(numbers: list[float]) -> bool:
-    """Whether numbers stand better on a logarithmic axis."""
+    """Whether a logarithmic axis suits the numbers better."""
     return min(numbers) > 0 and max(numbers) / min(numbers) > SPREAD
 
 
@@ -97,7 +97,7 @@ def _steps(names: pd.Series) -> tuple[pd.Series, dict[float, str]]:
 
 
 def _lines(results: pd.DataFrame, scale: tuple[pd.Series, dict[float, str]], name: str) -> Figure:
-    """A line a dataset, with the best mean ringed."""
+    """One line per dataset, with a ring around the best mean."""
     x, ticks = scale
     datasets = by(results, "dataset")
     figure, panel_of = panels(len(datasets))
@@ -125,7 +125,7 @@ def _lines(results: pd.DataFrame, scale: tuple[pd.Series, dict[float, str]], nam
 
 
 def _dots(results: pd.DataFrame, names: pd.Series) -> Figure:
-    """A row a name, every seed visible."""
+    """One row per name, with every seed visible."""
     order = looks(names)
     datasets = by(results, "dataset")
     known, fates = list(order), len(scored(results)) < len(results)

@@ -1,4 +1,4 @@
-"""Which variant is best? Scores of all variants, every seed visible."""
+"""Which variant is best? The scores of all variants, with every seed visible."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ class Flavours(StudyFigure):
 
 @themed
 def flavours(results: pd.DataFrame, references: References | None = None) -> Figure:
-    """Test score of each variant, a panel a dataset: mean, standard deviation and single seeds; the base on top."""
+    """Test score of each variant, one panel per dataset: mean, standard deviation and single seeds; the base on top."""
     references = references or {}
     results = compared(results)
     if scored(results).empty:

@@ -70,10 +70,10 @@ class KAblation(StudyFigure):
 def k_ablation(
     results: pd.DataFrame, diameters: Diameters | None = None, references: References | None = None
 ) -> Figure:
-    """Test score against K, a panel a dataset; other axes of the study make lines of their own.
+    """Test score against K, one panel per dataset; the values of other axes make lines of their own.
 
-    `diameters`: median and largest diameter of the graphs of a dataset. K = None, each graph's own diameter, stands at
-    the median, K = 'dataset' at the dataset's largest distance; ticks and legend say which of them is drawn.
+    `diameters`: median and largest diameter of the graphs of a dataset. K = None, each graph's own diameter, is drawn
+    at the median, K = 'dataset' at the largest distance of the dataset; ticks and legend say which is drawn.
     `references`: published values of a dataset, with labels that name their budget.
     """
     diameters, references = diameters or {}, references or {}
@@ -127,7 +127,7 @@ def lines_of(results: pd.DataFrame, column: str) -> pd.Series:
 
 
 def _places(rows: pd.DataFrame, column: str, diameter: tuple[float, float] | None) -> pd.Series:
-    """Where each K stands: of a diameter that is not known, right of the largest K."""
+    """The place of each K; a diameter that is not known is drawn right of the largest K."""
     numbers = last_hops(rows, column)
     largest = numbers.max() if numbers.notna().any() else 1.0
     unknown = max(largest + 1.0, largest * 1.25)
@@ -136,7 +136,7 @@ def _places(rows: pd.DataFrame, column: str, diameter: tuple[float, float] | Non
 
 
 def _scale(axes: Axes, column: pd.Series, x: pd.Series, diameter: tuple[float, float] | None) -> None:
-    """The axis of K, with ticks where K was tried; in doublings if it reaches far."""
+    """The axis of K, with ticks at the tried values; logarithmic if it reaches far."""
     ends = [*x, *([float(diameter[0])] if diameter else [])]
     low, high = min(ends), max(ends)
     if high > 16:

@@ -1,4 +1,4 @@
-"""How training went: the validation score, epoch by epoch."""
+"""How training went: the validation score after each epoch."""
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from gredkit.reports.drawing.style import INK, Look, looks, themed
 from gredkit.reports.drawing.trials import compared, has_scores, larger_is_better, score_name, without_score
 from gredkit.reports.figures.base import StudyFigure
 from gredkit.reports.study import StudyData
+from gredkit.trials.state import TrialState
 
 FAR = 20  # an error that falls by more than this factor is drawn on a logarithmic axis
 
@@ -38,9 +39,10 @@ class LearningCurves(StudyFigure):
 
 @themed
 def learning_curves(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
-    """Validation score against the epoch, a panel a dataset: mean of each variant and a band of one deviation.
+    """Validation score against the epoch, one panel per dataset: mean of each variant, with one standard deviation.
 
-    The mean is over the seeds that still train; it is thin where some have ended. A cross ends a trial that diverged.
+    The mean is over the seeds that still train, and its line is thin where some have ended. A cross marks where a
+    trial diverged.
     """
     results = compared(results)
     known = _finite(curves)
@@ -56,7 +58,7 @@ def learning_curves(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         if some.empty:
             say(axes, f"no finished epochs yet\n{wrapped(without_score(rows))}")
             continue
-        diverged = set(rows["id"][rows["state"] == "diverged"])
+        diverged = set(rows["id"][rows["state"] == TrialState.DIVERGED])
         for variant, group in by(some, "variant"):
             _curve(axes, group, order[variant], variant)
             for _, trial in group[group["id"].isin(diverged)].groupby("id"):
@@ -103,7 +105,7 @@ def _fit(axes: Axes, scores: pd.Series, larger: bool) -> None:
 
 
 def _handles(results: pd.DataFrame, order: dict[str, Look]) -> list[Artist]:
-    """The variants, with what became of trials that did not finish."""
+    """The variants, with the states of trials that did not finish."""
     handles: list[Artist] = []
     for name, rows in by(results, "variant"):
         look, fate = order[name], without_score(rows)
@@ -111,6 +113,6 @@ def _handles(results: pd.DataFrame, order: dict[str, Look]) -> list[Artist]:
             Line2D([], [], color=look.colour, ls=look.line, marker=look.marker, ms=look.size(4), mec="white",
                    mew=0.4, label=f"{name} ({fate})" if fate else name)
         )  # fmt: skip
-    if (results["state"] == "diverged").any():
+    if (results["state"] == TrialState.DIVERGED).any():
         handles.append(Line2D([], [], ls="", marker="x", ms=4, mew=1, color=INK, label="diverged"))
     return handles

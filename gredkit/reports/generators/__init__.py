@@ -1,1 +1,1 @@
-"""What a report consists of: one function a file that is given a study and a folder, and returns what it wrote."""
+"""What a report consists of: one function per file, which gets a study and a folder and returns the files it wrote."""

@@ -8,7 +8,7 @@ from gredkit.reports.study import AXIS, StudyData
 
 @REPORTS.register("parquet")
 def parquet(study: StudyData, folder: Path) -> list[Path]:
-    """results.parquet: one row a trial with all its settings; curves.parquet: one row an epoch."""
+    """results.parquet: one row per trial with all its settings; curves.parquet: one row per epoch."""
     results = study.results.copy()
     for name in results.columns[results.columns.str.startswith(AXIS)]:
         results[name] = _of_one_type(results[name])
@@ -19,5 +19,5 @@ def parquet(study: StudyData, folder: Path) -> list[Path]:
 
 
 def _of_one_type(column: pd.Series) -> pd.Series:
-    """Numbers stay numbers; values of several types become text, since a column of Parquet has one."""
+    """Numbers stay numbers; values of several types become text, because a Parquet column has one type."""
     return column if column.dtype != object else column.map(lambda value: None if value is None else str(value))

@@ -9,7 +9,7 @@ from gredkit.reports.tables import csv, latex, markdown
 
 @REPORTS.register("tables")
 def tables(study: StudyData, folder: Path) -> list[Path]:
-    """table.md, table.csv and table.tex: a row a variant; comparisons.csv: each variant against the first."""
+    """table.md, table.csv and table.tex: one row per variant; comparisons.csv: each variant against the first."""
     label = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in study.name)
     texts = {
         "table.md": markdown(study.results) + "\n",

@@ -1,4 +1,4 @@
-"""HTML in which whatever comes from outside is escaped, and tables that a click on a header sorts."""
+"""HTML that escapes everything from outside, and tables that a click on a header sorts."""
 
 import html
 import math
@@ -38,14 +38,14 @@ def joined(parts: Iterable[object], between: str = "") -> Html:
 
 
 def number(text: object, value: float | None, is_bold: bool = False) -> Html:
-    """A cell that is sorted by a number, whatever it says; what has none stands last."""
+    """A cell that is sorted by a number, whatever its text; cells without a number come last."""
     is_known = value is not None and math.isfinite(value)
     content = tag("strong", text) if is_bold else text
     return tag("td", content, class_="number", data_value=repr(float(value)) if is_known else "")  # type: ignore[arg-type]
 
 
 def sortable(columns: Sequence[Column], rows: Iterable[Html], name: str) -> Html:
-    """A table in a box of its own, which scrolls where the page is too narrow; `rows` are its `tr` elements."""
+    """A table in a box that scrolls if the page is too narrow; `rows` are its `tr` elements."""
     heads = [
         tag(
             "th",
@@ -61,7 +61,7 @@ def sortable(columns: Sequence[Column], rows: Iterable[Html], name: str) -> Html
 
 
 def folded(title: object, *children: object, is_open: bool = False) -> Html:
-    """What a click unfolds."""
+    """A part of the page that a click unfolds."""
     return tag("details", tag("summary", title), *children, open=is_open)
 
 

@@ -27,11 +27,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """`columns` are pairs of a group and a name, for what stands beside the name of the variant in a row."""
+    """`columns` are pairs of a group and a name; each row begins with the name of the variant."""
 
     columns: list[tuple[str, str]]
     rows: list[list[Cell]]
-    published: list[Cell]  # a row of the paper's values, or nothing
+    published: list[Cell]  # one row with the paper's values, or nothing
     notes: list[str]  # what a reader of the scores must know
     cost_notes: list[str]  # what a reader of the costs must know
 
@@ -85,7 +85,7 @@ def _cost_notes(summary: pd.DataFrame) -> list[str]:
 
 
 def _score(row: pd.Series, digits: int, usual: int) -> Cell:
-    """Mean and spread; in brackets what is unlike the other cells."""
+    """Mean and spread; in brackets what differs from the other cells."""
     seeds = [f"n = {row['n']}"] if row["n"] not in (0, usual) else []
     remarks = ", ".join([*seeds, *([row["others"]] if row["others"] else [])])
     text = mean_and_spread(row["mean"], row["std"], digits)
@@ -107,7 +107,7 @@ def _published(known: Reference | None) -> Cell:
 
 
 def _usual_seeds(summary: pd.DataFrame) -> int:
-    """The number of seeds that most cells have, the larger one of two."""
+    """The number of seeds that most cells have; of two such numbers the larger."""
     seeds = summary["n"][summary["n"] > 0]
     return int(seeds.mode().max()) if len(seeds) else 0
 
@@ -140,7 +140,7 @@ def _about_bold(summary: pd.DataFrame) -> list[str]:
 
 
 def _epochs(summary: pd.DataFrame) -> str:
-    """The budgets, once if all have the same."""
+    """The training budgets, once if all are equal."""
     spans = summary.groupby("dataset", sort=False)["epochs"].agg(["min", "max"]).dropna().astype(int)
     texts = {name: several(a, "epoch") if a == b else f"{a} to {b} epochs" for name, a, b in spans.itertuples()}
     same = set(texts.values())

@@ -1,4 +1,4 @@
-"""The page of a study: one HTML file that needs no network, with all that a reader asks for."""
+"""The page of a study: one HTML file that needs no network."""
 
 import base64
 import hashlib
@@ -46,7 +46,7 @@ def page(study: StudyData, figures: Sequence[Path]) -> str:
 
 
 def _document(title: str, body: Html) -> str:
-    """With a policy that lets nothing be loaded, and no script run but ours."""
+    """The document, with a policy that loads nothing from elsewhere and runs only this script."""
     style, script = (
         files("gredkit.reports.page").joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
     )
@@ -73,7 +73,7 @@ def _about(study: StudyData, trials: pd.DataFrame) -> Html:
     parts: list[object] = [f"{several(len(trials), 'trial')}{': ' if states else ''}{states}"]
     if "ended" in trials and trials["ended"].notna().any():
         parts.append(f"last one ended {trials['ended'].max():%Y-%m-%d %H:%M} UTC")
-    if study.commit not in ("", "none"):  # the latter is what a run has that was started outside of git
+    if study.commit not in ("", "none"):  # "none": the run was started outside of git
         parts.append(joined(["commit ", tag("code", study.commit[:12])]))
     if study.command:
         parts.append(tag("code", study.command))
@@ -103,7 +103,7 @@ def _figure(png: Path) -> Html:
 
 
 def _lost(study: StudyData, trials: pd.DataFrame) -> Html:
-    """What has no score and why, trials of the same fate together."""
+    """The trials without a score and why, those with the same reason together."""
     lost = trials[trials["score"].isna()].fillna({"message": "", "run": ""})
     if lost.empty:
         return tag("p", "Nothing: every trial has a score." if len(trials) else "There are no trials yet.")
@@ -112,7 +112,7 @@ def _lost(study: StudyData, trials: pd.DataFrame) -> Html:
 
 
 def _fate(study: StudyData, fate: tuple[str, ...], rows: pd.DataFrame) -> Html:
-    """Of trials that ended in the same way, by the same error."""
+    """One sentence about trials that ended in the same way."""
     dataset, _, variant, state, message = fate
     text = f"{several(len(rows), 'trial')} of {variant} on {dataset} {TOLD.get(state, (state, state))[len(rows) > 1]}"
     seeds = [link(study, run, str(seed)) for seed, run in zip(rows["seed"], rows["run"], strict=True)]
@@ -121,24 +121,24 @@ def _fate(study: StudyData, fate: tuple[str, ...], rows: pd.DataFrame) -> Html:
 
 
 def _again(study: StudyData, trials: pd.DataFrame) -> Html:
-    """Commands for the study, for each row of the results, and for a trial; and how to see the runs."""
+    """Commands that repeat the study, one row of the results or one trial, and that show the runs."""
     parts: list[Html] = []
     if study.command:
-        parts += [tag("p", "The whole study, from the folder that has its gin files:"), code(study.command)]
+        parts += [tag("p", "The whole study, in the folder that has its gin files:"), code(study.command)]
     if len(trials):
         parts += [
             tag(
                 "p",
-                "One trial: each run keeps all its settings in a file, config.gin. This fetches the file and trains "
-                "the trial again, beside what exists. If the study's command has --import, --data or a --launcher, "
-                "add them. The buttons in the table of trials copy this with the id of their run:",
+                "One trial: each run keeps all its settings in the file config.gin. These commands fetch the file and "
+                "train the trial again, in a folder of its own. If the study's command has --import, --data or "
+                "--launcher, add them. The buttons in the table of trials copy the commands with the id of the run:",
             ),
             code(trial_command(study, "RUN")),
-            tag("p", "A row of the results, which is all its seeds:"),
+            tag("p", "One row of the results, with all its seeds:"),
             *_rows_again(study, trials),
         ]
     if store_command(study):
-        said = "To see the runs in MLflow, start it here. The links of this page work while it runs:"
+        said = "To see the runs, start MLflow with this command. The links on this page work while it runs:"
         parts += [tag("p", said), code(store_command(study))]
     elif study.uri:
         parts.append(tag("p", "The runs are in MLflow at ", tag("a", study.uri, href=study.uri), "."))
@@ -146,7 +146,7 @@ def _again(study: StudyData, trials: pd.DataFrame) -> Html:
 
 
 def _rows_again(study: StudyData, trials: pd.DataFrame) -> Iterator[Html]:
-    """In the order of the results, whose links lead here; a browser unfolds what a link leads to."""
+    """One folded command per row of the results; a link from the table unfolds it."""
     for nth, (group, rows) in enumerate(trials.groupby(GROUP, sort=False)):
         runs = [run for run in rows["run"].fillna("") if run]
         dataset, _, variant = group
@@ -157,6 +157,6 @@ def _rows_again(study: StudyData, trials: pd.DataFrame) -> Iterator[Html]:
 
 
 def _settings(study: StudyData) -> Html:
-    """The study's gin files, word for word."""
+    """The gin files of the study as they were."""
     shown = [folded(name, tag("pre", text), is_open=len(study.files) == 1) for name, text in study.files.items()]
     return joined(shown) or tag("p", "MLflow has no gin files of this study.")

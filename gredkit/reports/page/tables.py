@@ -14,16 +14,17 @@ from gredkit.reports.statistics import GROUP, TASK
 from gredkit.reports.study import StudyData
 from gredkit.reports.summary import about_intervals
 from gredkit.reports.timing import why_no_times
+from gredkit.trials.state import TrialState
 
 Row = dict[str, Any]
 Titles = dict[tuple[str, ...], str]  # of each dataset and metric
-MOST = 1000  # rows of a table; the others are in the files beside the page
+MOST = 1000  # rows of a table; the files beside the page have all
 FEW = 50  # trials that are seen without a click
 DIFFERENCES = ("difference to base", "p (corrected)", "effect size")
 DIFFERENCE = (
-    "over the seeds that both finished, + is better, with its interval in brackets; bold where it holds, which is "
-    "where the interval excludes 0. p: of a paired t test, times the number of comparisons (Bonferroni). Effect size: "
-    "mean over standard deviation of the differences, corrected for few seeds (Hedges)."
+    "over the seeds that both finished, + is better, with its interval in brackets; bold where it holds, that is, "
+    "where the interval excludes 0. p: from a paired t test, times the number of comparisons (Bonferroni). Effect "
+    "size: mean divided by standard deviation of the differences, corrected for few seeds (Hedges)."
 )
 MEASURED = {
     "test": "test",
@@ -35,7 +36,7 @@ MEASURED = {
 
 
 def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
-    """Mean and spread, difference to the base, costs; then what must be known to read it."""
+    """Mean and spread, difference to the base, costs; then what a reader must know."""
     laid = grid(summary)
     if not laid.rows:
         return joined(tag("p", note) for note in laid.notes)
@@ -61,7 +62,7 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
 def _variants(
     summary: pd.DataFrame, comparisons: pd.DataFrame, laid: Grid, titles: Titles, shown: list[str]
 ) -> Iterator[Html]:
-    """The texts are those of the other tables, the numbers that they are sorted by are exact."""
+    """The texts are those of the other tables; rows are sorted by the exact numbers."""
     places = {task: place for place, task in enumerate(titles)}
     cells_of = {cells[0].text: cells[1:] for cells in laid.rows}
     compared = {tuple(row[name] for name in GROUP): row for row in comparisons.to_dict("records")}
@@ -83,7 +84,7 @@ def _variants(
 
 
 def _difference(row: Row | None, is_base: bool) -> list[Html]:
-    """Difference with its interval, p, and effect size; a dash is what so few seeds cannot tell."""
+    """Difference with its interval, p, and effect size; a dash where there are too few seeds."""
     if row is None or not row["pairs"]:
         return [number("base" if is_base else NOTHING, None), number("", None), number("", None)]
     text = f"{'+' if row['difference'] > 0 else ''}{significant(row['difference'])}"
@@ -99,13 +100,13 @@ def _difference(row: Row | None, is_base: bool) -> list[Html]:
 
 
 def _below(text: str) -> Html:
-    """What a text has in brackets stands on a line of its own, so that the table is narrow enough for a screen."""
+    """Text in brackets goes to a line of its own, so that the table fits a screen."""
     first, bracket, rest = text.partition(" (")
     return joined([first, tag("small", f"({rest}")] if bracket else [first])
 
 
 def _published(titles: Titles, others: int) -> Iterator[Html]:
-    """A row for each dataset that the paper has."""
+    """One row per dataset of the paper."""
     for (dataset, metric), title in titles.items():
         known = reference(dataset, metric)
         if known:
@@ -155,7 +156,7 @@ def _trial(study: StudyData, row: Row, shown: list[str]) -> Html:
         tag("td", row["dataset"]),
         tag("td", row["variant"]),
         number(row["seed"], row["seed"]),
-        tag("td", row["state"], class_=None if row["state"] == "finished" else "lost"),
+        tag("td", row["state"], class_=None if row["state"] == TrialState.FINISHED else "lost"),
         *(number(_measured(name, value), value) for name, value in numbers.items()),
         tag("td", link(study, run, run[:8])),
         tag("td", copy if run else ""),
@@ -167,6 +168,6 @@ def _measured(name: str, value: float) -> str:
 
 
 def link(study: StudyData, run: str, text: str) -> Html:
-    """A text that leads to a run, if there is one."""
+    """A text with a link to a run, if there is one."""
     address = run_address(study, run)
     return tag("a", text, href=address, title=run) if address else joined([text])
