@@ -3,6 +3,7 @@
 import pandas as pd
 
 QUIET = 0.1  # the largest share of the processor that other programs may use while a time is measured
+MOST = 12  # variants whose names are listed
 ADVICE = "run the study with --jobs 1 on a quiet machine to compare times"
 
 
@@ -29,7 +30,7 @@ def why_no_times(trials: pd.DataFrame) -> str:
 
 
 def with_kernels(trials: pd.DataFrame) -> str:
-    """One sentence that says which variants ran with compiled kernels; empty if that is not known.
+    """Which variants ran with compiled kernels, in words; empty if that is not known.
 
     `trials` has the columns `variant` and `kernels`, with one row per trial, or with all answers of several trials.
     """
@@ -43,10 +44,16 @@ def with_kernels(trials: pd.DataFrame) -> str:
         return "All variants ran with compiled kernels."
     if (shares == 0).all():
         return "All variants ran without compiled kernels."
-    groups = (
-        ("with", shares[shares == 1]),
-        ("without", shares[shares == 0]),
-        ("only partly with", shares[shares % 1 > 0]),
-    )
-    said = [f"{', '.join(map(str, names.index))} ran {how}" for how, names in groups if len(names)]
-    return f"{said[0]} compiled kernels{''.join(f'; {more} them' for more in said[1:])}."
+    groups = {
+        "With compiled kernels": shares[shares == 1],
+        "Without": shares[shares == 0],
+        "With compiled kernels in some trials only": shares[shares % 1 > 0],
+    }
+    return " ".join(f"{how}: {_listed(group.index)}." for how, group in groups.items() if len(group))
+
+
+def _listed(names: pd.Index) -> str:
+    """Names in a row, or their number if they are many."""
+    if len(names) > MOST:
+        return f"{len(names)} variants"
+    return ("; " if any("," in str(name) for name in names) else ", ").join(map(str, names))

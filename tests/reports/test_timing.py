@@ -75,15 +75,23 @@ def test_the_figure_of_costs_leaves_time_out_too(case):
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({"lru": ["yes", "yes"], "lstm": ["no: x", "no: x"]}, "lru ran with compiled kernels; lstm ran without them."),
-        ({"lru": ["yes", "no: no compiler"]}, "lru ran only partly with compiled kernels."),
-        ({"lru": ["no: no compiler; then yes"]}, "lru ran only partly with compiled kernels."),
+        ({"lru": ["yes", "yes"], "lstm": ["no: x", "no: x"]}, "With compiled kernels: lru. Without: lstm."),
+        ({"lru": ["yes", "no: no compiler"]}, "With compiled kernels in some trials only: lru."),
+        ({"lru": ["no: no compiler; then yes"]}, "With compiled kernels in some trials only: lru."),
         ({"lru": ["yes"], "gru": ["yes"]}, "All variants ran with compiled kernels."),
         ({"lru": ["no: no compiler"], "gru": ["no: no compiler"]}, "All variants ran without compiled kernels."),
         ({"lru": ["", None]}, ""),
         (
             {"a": ["yes"], "b": ["yes", ""], "c": ["no: x"], "d": ["no: x", "yes"]},
-            "a, b ran with compiled kernels; c ran without them; d ran only partly with them.",
+            "With compiled kernels: a, b. Without: c. With compiled kernels in some trials only: d.",
+        ),
+        (
+            {"lru": ["yes"], "K=1, b": ["no: x"], "K=2, b": ["no: x"]},
+            "With compiled kernels: lru. Without: K=1, b; K=2, b.",
+        ),
+        (
+            {"lru": ["yes"], **{f"v{i}": ["no: x"] for i in range(13)}},
+            "With compiled kernels: lru. Without: 13 variants.",
         ),
     ],
 )
@@ -98,7 +106,7 @@ def test_who_ran_with_compiled_kernels(told, said):
 
 def test_the_caption_of_costs_names_them():
     said = FIGURES["cost"]().caption_of(made_study(results_frame(flavour_axes(["lru", "lstm"]), ["digits"])))
-    assert said.endswith("lower cost. lru ran with compiled kernels; lstm ran without them.")
+    assert said.endswith("lower cost. With compiled kernels: lru. Without: lstm.")
 
 
 def test_the_csv_says_how_the_times_were_measured():
