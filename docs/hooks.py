@@ -55,5 +55,7 @@ def _parts(cell: dict[str, Any]) -> list[str]:
 def _printed(output: dict[str, Any]) -> str:
     data = output.get("data", {})
     if "image/png" in data:
-        return f"![what the cell draws](data:image/png;base64,{''.join(data['image/png']).strip()})"
+        width = output["metadata"].get("image/png", {}).get("width", "")
+        source = f"data:image/png;base64,{''.join(data['image/png']).strip()}"
+        return f'<img alt="what the cell draws" width="{width}" src="{source}">'
     return f"```text\n{''.join(output.get('text', data.get('text/plain', ''))).rstrip()}\n```"

@@ -18,7 +18,7 @@ from gredkit.config.configuration import SETTINGS
 from gredkit.registry import REGISTRIES, Component, describe, hyperparameters
 from gredkit.reports.numbers import decimals, mean_and_spread, several
 from gredkit.reports.page.layout import grid
-from gredkit.reports.statistics import comparisons, final
+from gredkit.reports.statistics import comparisons
 from gredkit.reports.summary import sentences
 from gredkit.reports.tables import summary
 
@@ -40,7 +40,7 @@ def results(study: str) -> pd.DataFrame:
 
 
 def block(study: str) -> str:
-    """A table with a row a variant, what must be known to read it, and the findings as the report has them."""
+    """A table with one row per variant, what must be known to read it, and the findings as the report has them."""
     trials = results(study)
     found, compared = summary(trials), comparisons(trials)
     laid = grid(found)
@@ -53,18 +53,16 @@ def block(study: str) -> str:
         span = sorted({f"{parameters.min():,}", f"{parameters.max():,}"}, key=lambda text: (len(text), text))
         texts = [f"**{cell.text}**" if cell.bold else cell.text for cell in cells[: scores + 1]]
         lines.append([*texts, " to ".join(span)])
-    minutes = final(trials)["seconds"].sum() / 60
     said = sentences(trials, compared)
     claims = [sentence for sentence in said if any(words in sentence for words in CLAIMS)]
     open_ones = sum(sentence.startswith(NO_CLAIM) for sentence in said)
     base, every = compared["base"].iloc[0], several(len(compared), "comparison")
     rest = f"In the other {open_ones} of {every} with {base} no difference holds."
-    notes = [*laid.notes, f"All {several(len(trials), 'trial')} together trained for {minutes:.0f} minutes."]
     return "\n".join(
         [
             *(f"| {' | '.join(line)} |" for line in lines),
             "",
-            *textwrap.wrap(" ".join(notes), WIDTH),
+            *textwrap.wrap(" ".join(laid.notes), WIDTH),
             "",
             *(line for claim in [*claims, *([rest] if open_ones else [])] for line in _bullet(claim)),
             "",

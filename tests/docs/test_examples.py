@@ -61,6 +61,17 @@ def test_models_are_compared_and_a_users_own_among_them(tmp_path):
     assert all(name in result.stdout for name in ("gred", "gps", "gin", "gcn"))
 
 
+[OWN_LOSS] = commands("docs/models.md", "and compare it with other losses")
+
+
+def test_a_users_own_loss_is_compared(tmp_path):
+    (tmp_path / "log_cosh.py").write_text(block("docs/models.md", "Save this as `log_cosh.py`", "python"))
+    smaller = ("--set", "SEEDS=(0,)", "--set", "EPOCHS=1", "--set", "DIM=8", "--set", "datasets.molecules.lines=60")
+    result = run(*OWN_LOSS, *smaller, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert all(name in result.stdout for name in ("l1", "l2", "log_cosh"))
+
+
 STUDY = commands("README.md", "Save this as `my_study.gin`")
 
 
@@ -158,7 +169,7 @@ def test_your_own_graphs_from_the_file_to_predictions(tmp_path, name):
 
 
 PREPARED = [
-    *(PLAN, SMOKE, SINGLE, PAPER, REPORT, PREDICT, OWN_ENCODER, LISTING, MODELS, OWN_MODEL, *STUDY),
+    *(PLAN, SMOKE, SINGLE, PAPER, REPORT, PREDICT, OWN_ENCODER, LISTING, MODELS, OWN_MODEL, OWN_LOSS, *STUDY),
     *(command for marker in MARKERS.values() for command in commands(OWN, marker)),
     *(command for name in EXAMPLES for command in predictions(name)),
 ]
@@ -166,7 +177,11 @@ ELSEWHERE = [  # test_run.py runs every study, test_bench_command.py every bench
     ["-m", "gredkit.run", "--gin", "ablations/rnn_flavors.gin"],
     ["-m", "gredkit.run", "--gin", "ablations/rnn_flavors.gin", "--jobs", "1"],
     ["-m", "gredkit.run", "--gin", "ablations/k_hops.gin"],
-    *(["-m", "gredkit.bench", name] for name in ("training", "hops", "growth", "encoders", "startup", "report")),
+    ["-m", "gredkit.run", "--gin", "ablations/aggregators.gin", "--set", "SCATTER='torch_scatter'"],
+    *(
+        ["-m", "gredkit.bench", name]
+        for name in ("training", "hops", "growth", "segments", "encoders", "startup", "report")
+    ),
     ["-m", "gredkit.bench", "memory", "--data", "FOLDER"],
     ["-m", "gredkit.bench", "training", "--json", "FILE"],
     ["-m", "gredkit.bench", "--profile", "zinc"],
