@@ -20,6 +20,23 @@ if TYPE_CHECKING:
     from gredkit.config.configuration import Configuration
 
 
+KNOBS = {  # what a user may expect to be an option, and the gin macro that it is
+    "epochs": "EPOCHS=20",
+    "seed": "SEEDS=(0,)",
+    "seeds": "SEEDS=(0, 1, 2)",
+    "dataset": "DATASETS=('digits',)",
+    "datasets": "DATASETS=('digits',)",
+    "budget": "BUDGET='smoke'",
+    "layers": "LAYERS=4",
+    "dim": "DIM=72",
+    "k": "K=4",
+    "dropout": "DROPOUT=0.1",
+    "lr": "LEARNING_RATE=0.001",
+    "learning-rate": "LEARNING_RATE=0.001",
+    "batch-size": "BATCH_SIZE=32",
+}
+
+
 class Parser(argparse.ArgumentParser):
     """Reads a command line; a mistake in it is one sentence like any other.
 
@@ -33,7 +50,15 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if found := re.match(r"unrecognized arguments: (\S+)", message):
             known = [option for action in self._actions for option in action.option_strings]
+            knob = KNOBS.get(found[1].lstrip("-").partition("=")[0].replace("_", "-").lower())
+            if knob and "--set" in known:
+                raise UserError(f'there is no option {found[1]!r}: write --set "{knob}", with a value of your own')
             raise UserError(f"there is no option {found[1]!r}: {nearest(found[1], known)}")
+        if message.endswith("required: --gin"):
+            given = [word for word in sys.argv[1:] if word.endswith(".gin")]
+            study = given[0] if given else "ablations/rnn_flavors.gin"
+            example = "" if given else ", for example"
+            raise UserError(f"--gin is missing, which names the study: write --gin {study}{example}")
         raise UserError(f"{message}; --help shows what there is")
 
 

@@ -31,8 +31,19 @@ def missing_file(path: str) -> str:
     """The error message for a missing gin file, with the nearest names that exist."""
     folder = Path(path).parent
     there = {str(folder / file.name) for root in ROOTS for file in (root / folder).glob("*.gin")}
-    hint = nearest(path, there) if there else f"{folder.as_posix()!r} has no gin files"
+    same_name = sorted(file for file in studies() if Path(file).stem == Path(path).stem)
+    if same_name:
+        hint = f"did you mean {' or '.join(map(repr, same_name))}?"
+    elif there:
+        hint = nearest(path, there)
+    else:
+        hint = f"{folder.as_posix()!r} has no gin files; studies that come with gredkit are {', '.join(studies())}"
     return f"there is no gin file {path!r}: {hint}"
+
+
+def studies() -> list[str]:
+    """The names of the studies that come with gredkit."""
+    return sorted(f"ablations/{file.name}" for file in (SHIPPED / "ablations").glob("*.gin"))
 
 
 def _texts(file: str, inside: tuple[str, ...]) -> Iterator[str]:

@@ -90,7 +90,8 @@ class Study:
             for seed in seeds:
                 ranges.seed(seed, f"a seed of study.{name}")
         if isinstance(self.datasets, str) or (self.datasets is not None and not self.datasets):
-            raise UserError(f"study.datasets is a list with at least one name, not {self.datasets!r}")
+            hint = f": write ({self.datasets!r},)" if isinstance(self.datasets, str) else ""
+            raise UserError(f"study.datasets is a list with at least one name, not {self.datasets!r}{hint}")
         if self.name is not None and not NAME.fullmatch(self.name):
             raise UserError(f"a study's name is made of letters, digits, '.', '-', '_' and blanks, not {self.name!r}")
         for axis, values in (*self.axes.items(), *self.tune.items()):

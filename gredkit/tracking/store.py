@@ -17,7 +17,7 @@ from gredkit.tracking.addresses import check_address, check_answers
 from gredkit.tracking.asking import LONGEST, TIMEOUT, Asking
 from gredkit.tracking.sqlite_store import SQLITE, database, make_whole
 
-ADVICE = "say where the runs are, with --tracking-uri or $MLFLOW_TRACKING_URI"
+ADVICE = "go to the folder of the study, or name the store of its runs with --tracking-uri or $MLFLOW_TRACKING_URI"
 REFUSED = (  # MLflow's error codes for which asking again does not help
     "RESOURCE_DOES_NOT_EXIST",
     "RESOURCE_ALREADY_EXISTS",

@@ -194,7 +194,8 @@ SETS = {
     "fit.checkpoint_seconds=-1.0": "checkpoint_seconds", "fit.recurrent_factor=-1.0": "recurrent_factor",
     # seeds
     "SEEDS=()": "at least one seed", "SEEDS=(0, 0)": "none twice", "SEEDS=(-1,)": "seed", "SEEDS=(4294967296,)": "seed",
-    "SEEDS=('a',)": "seeds", "SEEDS=3": "seeds", "SEEDS=(1.5,)": "seeds", "SEEDS=None": "seeds",
+    "SEEDS=('a',)": "seeds", "SEEDS=3": "a list of one value is written (3,)", "SEEDS=(1.5,)": "seeds",
+    "SEEDS=None": "seeds",
     "SEEDS=(True,)": "seed",
     # components
     "variant.encoder='lsmt'": "did you mean 'lstm'", "variant.aggregator='summ'": "did you mean 'sum'",
@@ -231,7 +232,7 @@ SETS = {
     "study.axes={'QQ': [1, 2]}": "QQ", "study.axes={'variant.encoder': ['lru', 'lsmt']}": "did you mean 'lstm'",
     "study.axes={'encoders.rnn.state_dim': [4, 8]}": "changes nothing", "study.match_params=-3": "match_params",
     f"study.match_params={10**30}": "match_params", "study.name='a/b'": "name", "study.name=''": "name",
-    "DATASETS=('ring_trasfer',)": "did you mean 'ring_transfer'", "DATASETS='digits'": "datasets",
+    "DATASETS=('ring_trasfer',)": "did you mean 'ring_transfer'", "DATASETS='digits'": "write ('digits',)",
     "DATASETS=()": "at least one",
     "DATASETS=5": "datasets", "BUDGET='smok'": "did you mean 'gin/budgets/smoke.gin'", "BUDGET=5": "budget",
     "study.tune={'K': []}": "list of values", "study.tune_seeds=()": "at least one seed",
@@ -268,7 +269,15 @@ GIVEN = {
     "no_such:x": "no_such", "os:sep": "not a function", "os.path:join": "arguments",
 }  # fmt: skip
 OPTIONS = (
-    ("run", (), "--gin"), ("run", (*RUN, "--jobs", "0"), "--jobs"), ("run", (*RUN, "--jobs", "x"), "--jobs"),
+    ("run", (), "write --gin ablations/rnn_flavors.gin, for example"),
+    ("run", ("tiny.gin",), "write --gin tiny.gin"),
+    ("run", (*RUN, "--epochs", "3"), "write --set \"EPOCHS=20\""),
+    ("run", (*RUN, "--batch_size=3"), "write --set \"BATCH_SIZE=32\""),
+    ("run", ("--gin", "rnn_flavors"), "did you mean 'ablations/rnn_flavors.gin'?"),
+    ("run", ("--gin", "rnn_flavors.gin"), "did you mean 'ablations/rnn_flavors.gin'?"),
+    ("run", ("--gin", "ablation/rnn_flavors.gin"), "did you mean 'ablations/rnn_flavors.gin'?"),
+    ("run", ("--gin", "studies/mine.gin"), "studies that come with gredkit are ablations/aggregators.gin"),
+    ("run", (*RUN, "--jobs", "0"), "--jobs"), ("run", (*RUN, "--jobs", "x"), "--jobs"),
     ("run", (*RUN, "--jobs", "1000000000"), "--jobs"), ("run", (*RUN, "--jbos", "2"), "did you mean '--jobs'"),
     ("run", (*RUN, "--launcher", "lokal"), "did you mean 'local'"), ("run", (*RUN, "--launcher", ""), "launcher"),
     ("run", (*RUN, "--launcher", "slurm"), "no jobs can be submitted"),

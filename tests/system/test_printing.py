@@ -65,5 +65,5 @@ def test_an_error_wraps_between_words_in_a_terminal(tmp_path):
     assert code == 2
     lines = said.splitlines()
     assert len(lines) > 1
-    assert f"there is no database {tmp_path}/mlflow.db: say where the runs are" in " ".join(lines)
+    assert f"there is no database {tmp_path}/mlflow.db: go to the folder of the study" in " ".join(lines)
     assert all(len(line) <= 40 or " " not in line for line in lines)

@@ -26,7 +26,7 @@ def test_a_store_that_is_there(tmp_path):
 
 
 def test_a_store_that_is_not_there():
-    with pytest.raises(UserError, match=r"there is no database /no/where\.db: say where the runs are"):
+    with pytest.raises(UserError, match=r"there is no database /no/where\.db: go to the folder of the study"):
         existing_store("sqlite:////no/where.db")
 
 
