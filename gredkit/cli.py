@@ -38,9 +38,9 @@ KNOBS = {  # what a user may expect to be an option, and the gin macro that it i
 
 
 class Parser(argparse.ArgumentParser):
-    """Reads a command line; a mistake in it is one sentence like any other.
+    """Reads a command line; a mistake in it becomes a `UserError`.
 
-    `prog` is the command as `python -m` has it; one that was started as `gredkit NAME` calls itself so.
+    `prog` is the command as `python -m` starts it; if it was started as `gredkit NAME`, its help says so.
     """
 
     def __init__(self, prog: str, **settings: Any):
@@ -59,39 +59,39 @@ class Parser(argparse.ArgumentParser):
             study = given[0] if given else "ablations/rnn_flavors.gin"
             example = "" if given else ", for example"
             raise UserError(f"--gin is missing, which names the study: write --gin {study}{example}")
-        raise UserError(f"{message}; --help shows what there is")
+        raise UserError(f"{message}; --help lists the options")
 
 
 def add_options(parser: argparse.ArgumentParser, gin_required: bool = False) -> None:
-    """`--gin`, `--set`, `--import` and `--data`."""
+    """Add `--gin`, `--set`, `--import` and `--data`."""
     add = parser.add_argument
-    add("--gin", action="append", default=[], required=gin_required, metavar="FILE", help="may be repeated")
+    add("--gin", action="append", default=[], required=gin_required, metavar="FILE", help="a gin file; may be repeated")
     add("--set", action="append", default=[], metavar="BINDING=VALUE", help="a gin binding; may be repeated")
     add_import(parser)
-    add("--data", metavar="FOLDER", help="where datasets lie; $GREDKIT_DATA or a cache folder of yours by default")
+    add("--data", metavar="FOLDER", help="folder of the datasets; $GREDKIT_DATA or your cache folder by default")
 
 
 def add_import(parser: argparse.ArgumentParser) -> None:
-    """`--import`, for components of the user's own."""
+    """Add `--import`, for the user's own components."""
     said = "a module of your own that registers components; may be repeated"
     parser.add_argument("--import", dest="modules", action="append", default=[], metavar="MODULE", help=said)
 
 
 def import_all(modules: Iterable[str]) -> None:
-    """Modules that register their components as they load."""
+    """Import modules; each registers its components while it loads."""
     for module in modules:
         import_own(module)
 
 
 def console() -> Console:
-    """Where tables go. A pipe has no width; wrapping to a guess would break names."""
+    """The console for tables. A pipe has no width, and a guess that is too small would break names."""
     if sys.stdout.isatty():
         return Console()
     return Console(width=160, force_terminal=False)  # also where Jupyter sets FORCE_COLOR
 
 
 def prepare_process(arguments: argparse.Namespace) -> None:
-    """Say where the data lies, to this process and its children, and let gredkit be heard."""
+    """Show gredkit's log, and tell this process and its children where the datasets are."""
     logging.basicConfig(format="%(message)s")
     logging.getLogger("gredkit").setLevel(logging.INFO)
     for module in getattr(arguments, "modules", ()):
@@ -103,9 +103,9 @@ def prepare_process(arguments: argparse.Namespace) -> None:
 
 
 def apply_options(arguments: argparse.Namespace) -> "Configuration":
-    """For a command about one trial: all that was given, read."""
+    """The configuration of a command that is about one trial."""
     prepare_process(arguments)
     gin_files.texts(arguments.gin)
-    from gredkit.config.source import Source  # which needs PyTorch: `--help` does not
+    from gredkit.config.source import Source  # needs PyTorch, which `--help` does without
 
     return Source(tuple(arguments.gin), tuple(arguments.set), tuple(arguments.modules)).load()

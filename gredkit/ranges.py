@@ -1,4 +1,4 @@
-"""Whether a value makes sense where it is given; if it does not, a sentence says what would."""
+"""Checks of values: each raises a `UserError` that says which values are allowed."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -13,23 +13,23 @@ LARGEST_SEED = 2**32 - 1
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = MOST) -> None:
-    """A whole number within limits."""
+    """Check for a whole number within limits."""
     if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= most:
         raise UserError(f"{name} is a whole number from {least:,} to {most:,}, not {said(value)}")
 
 
 def width(name: str, value: Any) -> None:
-    """A number of columns."""
+    """Check for a number of columns."""
     whole(name, value, 1, WIDEST)
 
 
 def seed(value: Any, name: str = "seed") -> None:
-    """What all generators take as a seed."""
+    """Check for a seed that all random generators accept."""
     whole(name, value, 0, LARGEST_SEED)
 
 
 def number(name: str, value: Any, holds: Callable[[float], bool], what: str) -> None:
-    """A finite number for which something holds; `what` says which numbers these are."""
+    """Check for a finite number for which `holds` is true; `what` describes these numbers."""
     if not is_finite(value) or not holds(value):
         raise UserError(f"{name} is {what}, not {said(value)}")
 
@@ -47,14 +47,14 @@ def share(name: str, value: Any) -> None:
 
 
 def one_of(name: str, value: Any, choices: Iterable[str]) -> None:
-    """One of a few words."""
+    """Check for one of a few words."""
     choices = tuple(choices)
     if not isinstance(value, str) or value not in choices:
         raise UserError(f"{name} is one of {', '.join(choices)}, not {said(value)}")
 
 
 def is_finite(value: Any) -> bool:
-    """Whether it is a number that can be counted with; a whole one may be too large for that."""
+    """Whether a value is a finite number; a very large integer is not, because it has no float."""
     try:
         return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:
@@ -62,9 +62,9 @@ def is_finite(value: Any) -> bool:
 
 
 def said(value: Any) -> str:
-    """A value as it may stand in a sentence."""
+    """A value, shortened so that it fits into a sentence."""
     try:
         text = repr(value)
-    except ValueError:  # Python writes no number of more than 4300 digits
+    except ValueError:  # Python refuses to print more than 4300 digits
         return "a number of thousands of digits"
     return " ".join(text.split()) if len(text) <= 60 else f"{' '.join(text[:50].split())} …"

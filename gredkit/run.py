@@ -30,9 +30,13 @@ def main() -> None:
         help="trials side by side; one for each core or GPU by default, if memory allows",
     )
     add("--retry", action="store_true", help="train failed and diverged trials again")
-    add("--tracking-uri", metavar="URI", help="of MLflow; $MLFLOW_TRACKING_URI or mlflow.db here by default")
-    add("--work", type=Path, default=paths.WORK, metavar="FOLDER", help="for what is not finished")
-    add("--reports", type=Path, default=paths.REPORTS, metavar="FOLDER", help="for the reports")
+    add(
+        "--tracking-uri",
+        metavar="URI",
+        help="store of MLflow; $MLFLOW_TRACKING_URI or mlflow.db in this folder by default",
+    )
+    add("--work", type=Path, default=paths.WORK, metavar="FOLDER", help="folder for trials that have not finished")
+    add("--reports", type=Path, default=paths.REPORTS, metavar="FOLDER", help="folder for the reports")
     add("--no-report", action="store_true", help="train and track only; python -m gredkit.report writes it later")
     add("--launcher", default="local", metavar="NAME", help="see python -m gredkit.components launchers")
     arguments = parser.parse_args()

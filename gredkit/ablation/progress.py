@@ -12,20 +12,20 @@ from gredkit.trials.trial import Trial
 
 @dataclass
 class TrialProgress:
-    """One trial, seen from outside."""
+    """What the process that shows a trial knows about it."""
 
     trial: Trial
     state: TrialState = TrialState.WAITING
     message: str = ""
-    epoch: int = 0  # how many are done
-    score: float | None = None  # the last validation, then the test
+    epoch: int = 0  # number of finished epochs
+    score: float | None = None  # the last validation score; at the end the test score
     test: float | None = None
-    validation: float | None = None  # the best
+    validation: float | None = None  # the best validation score
     began: float = 0.0
-    begun_at: int = 0  # the epoch it went on from
+    begun_at: int = 0  # the epoch from which it continued
     took: float = 0.0
-    retried: str = ""  # the run of an earlier attempt, which goes when the trial is trained again
-    said: tuple[TrialState, str] | None = None  # state and message, as its process wrote them down
+    retried: str = ""  # the run of an earlier attempt, deleted when the trial is trained again
+    said: tuple[TrialState, str] | None = None  # state and message, as the process of the trial wrote them
     _place: int = field(default=0, repr=False)
 
     @property
@@ -33,13 +33,13 @@ class TrialProgress:
         return int(self.trial.settings["fit.epochs"])
 
     def start(self, folder: TrialFolder) -> None:
-        """What an earlier attempt wrote is known; what comes is news."""
+        """Mark the trial as running; what an earlier attempt wrote is read first."""
         self.read(folder)
         self.state, self.message, self.began, self.begun_at = TrialState.RUNNING, "", time.monotonic(), self.epoch
         self.said = None
 
     def read(self, folder: TrialFolder) -> list[Event]:
-        """Take in what the trial wrote since the last time."""
+        """Read what the trial has written since the last call."""
         events, self._place = folder.events(self._place)
         for event in events:
             if event["event"] == "epoch":
@@ -51,7 +51,7 @@ class TrialProgress:
         return events
 
     def found(self, state: TrialState, metrics: Mapping[str, float], message: str = "") -> None:
-        """MLflow has it: of an earlier invocation, or of another one that runs now."""
+        """Take over what MLflow has from an earlier invocation, or from another one that runs now."""
         self.state, self.message = state, message
         self.validation, self.test = metrics.get("best/validation"), metrics.get("best/test")
         self.score = self.test
@@ -60,7 +60,7 @@ class TrialProgress:
         self.state, self.message, self.took = state, message, time.monotonic() - self.began
 
     def seconds_left(self) -> float | None:
-        """At the pace so far; None before the first epoch."""
+        """Seconds until the last epoch, at the pace so far; None before the first epoch has ended."""
         done = self.epoch - self.begun_at
         if self.state != TrialState.RUNNING or not done:
             return None
@@ -68,7 +68,7 @@ class TrialProgress:
 
 
 def duration(seconds: float) -> str:
-    """Short, for people."""
+    """A short text, such as `40 s`, `12 min` or `2 h 05 min`."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
