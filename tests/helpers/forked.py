@@ -5,7 +5,13 @@ import os
 import runpy
 import signal
 import sys
+from collections.abc import Sequence
+from multiprocessing import util
 from pathlib import Path
+
+IMPORTING_SERVER = "GREDKIT_TESTS_IMPORTING_SERVER"  # set: a command's server for trials imports PyTorch, as it usually does
+
+start_program = util.spawnv_passfds
 
 
 def become(arguments: list[str], cwd: str, environment: dict[str, str], output: Path) -> None:
@@ -19,7 +25,36 @@ def become(arguments: list[str], cwd: str, environment: dict[str, str], output: 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[:] = [cwd, *(path for path in sys.path if path not in ("", str(Path(__file__).parents[1])))]
     sys.argv = arguments
+    if IMPORTING_SERVER not in environment:
+        util.spawnv_passfds = fork_server
     try:
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     finally:
         atexit._run_exitfuncs()
+
+
+def fork_server(path: str, arguments: Sequence[bytes | str], kept: Sequence[int]) -> int:
+    """Start the server that trials are forked from as a fork of this command, which has imported what it needs.
+
+    Only the first one, which a command starts before it has threads, files or a study of its own. All other programs,
+    and a server that takes the place of one that was killed, start as they usually do.
+    """
+    code = str(arguments[-1])
+    if "multiprocessing.forkserver" not in code:
+        return start_program(path, arguments, kept)
+    util.spawnv_passfds = start_program
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if pid := os.fork():
+        return pid
+    try:
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            if callable(signal.getsignal(number)):
+                signal.signal(number, signal.SIG_DFL)
+        begin = 3
+        for number in (*sorted(kept), os.sysconf("SC_OPEN_MAX")):
+            os.closerange(begin, number)
+            begin = number + 1
+        exec(code, {})
+    finally:
+        os._exit(0)
