@@ -1,6 +1,7 @@
 import os
 import signal
 import tempfile
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,10 +11,8 @@ from hypothesis import settings
 CACHE = tempfile.TemporaryDirectory(prefix="gredkit-tests-")  # removed when the tests end
 os.environ["GREDKIT_CACHE"] = CACHE.name
 
-# Compiled code as well, in one folder for all processes of a session: the first one compiles for the others.
-if "GREDKIT_COMPILED" not in os.environ:
-    COMPILED = tempfile.TemporaryDirectory(prefix="gredkit-compiled-")
-    os.environ["GREDKIT_COMPILED"] = COMPILED.name
+# Compiled code is kept from one session to the next, as on a user's machine: its name has a checksum of its source.
+os.environ.setdefault("GREDKIT_COMPILED", str(Path(__file__).parents[1] / ".pytest_cache" / "compiled"))
 
 # The tests run side by side, one for each core.
 torch.set_num_threads(1)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from multiprocessing import util
 from pathlib import Path
 
-IMPORTING_SERVER = "GREDKIT_TESTS_IMPORTING_SERVER"  # set: a command's server for trials imports PyTorch, as it usually does
+# When this variable is set, the server that a command forks its trials from imports PyTorch, as it usually does.
+IMPORTING_SERVER = "GREDKIT_TESTS_IMPORTING_SERVER"
 
 start_program = util.spawnv_passfds
 
