@@ -140,7 +140,8 @@ def _expose() -> None:
     for registry in CONFIGURED.values():
         for name, component in registry.items():
             if _exposed.get((registry.plural, name)) is not component:
-                with gin.config.interactive_mode():  # a class may be defined again, in a notebook
+                # After an earlier load; and in a notebook a class may be defined again.
+                with gin.unlock_config(), gin.config.interactive_mode():
                     gin.register(name, module=registry.plural)(component)
                 _exposed[registry.plural, name] = component
 

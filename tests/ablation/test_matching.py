@@ -1,0 +1,81 @@
+"""Widths that give a model the wanted number of parameters, counted in the model that is built with them."""
+
+import pytest
+
+from gredkit.ablation.matching import matched
+from gredkit.data.task import GraphSpec
+from gredkit.errors import UserError
+from gredkit.nn.composition import Composition, Part
+from gredkit.nn.parameters import count_parameters
+
+SPEC = GraphSpec(nodes=(5,), outputs=3)
+
+
+def gred(encoder="lru", encoder_settings=None, positional=None, **settings):
+    settings = {"dim": 32, "layers": 2, **settings}
+    parts = {
+        "features": Part("categorical", {}),
+        "edge_features": None,
+        "positional": positional or Part("none", {}),
+        "aggregator": Part("sum", {}),
+        "encoder": Part(encoder, encoder_settings or {}),
+    }
+    return Composition(Part("gred", settings), parts)
+
+
+def built(composition, bindings):
+    """The model with these bindings, applied by hand."""
+    stored = composition.to_dict()
+    owners = {f"models.{composition.model.name}": stored["model"]}
+    owners |= {f"encoders.{stored['encoder']['name']}": stored["encoder"]} if stored.get("encoder") else {}
+    for binding in bindings:
+        name, _, value = binding.partition(" = ")
+        owner, _, key = name.rpartition(".")
+        owners[owner]["settings"][key] = int(value)
+    return Composition.from_dict(stored).build(SPEC)
+
+
+@pytest.mark.parametrize("wanted", [3_000, 20_000, 100_000])
+@pytest.mark.parametrize("encoder", ["lru", "gru"])
+def test_a_model_with_a_state_has_the_wanted_number_within_a_hundredth(encoder, wanted):
+    composition = gred(encoder, {"state_dim": None})
+    bindings = matched(composition, SPEC, wanted)
+    assert count_parameters(built(composition, bindings)) == pytest.approx(wanted, rel=0.01)
+    assert {binding.partition(" = ")[0] for binding in bindings} == {"models.gred.dim", f"encoders.{encoder}.state_dim"}
+
+
+def test_without_a_state_no_other_width_is_nearer():
+    composition = gred("mean")
+    (binding,) = matched(composition, SPEC, 20_000)
+    width = int(binding.removeprefix("models.gred.dim = "))
+    off = {w: abs(count_parameters(built(composition, [f"models.gred.dim = {w}"])) - 20_000) for w in range(1, 120)}
+    assert off[width] == min(off.values())
+
+
+def test_the_width_is_a_multiple_of_the_heads():
+    composition = gred("attention", {"heads": 6})
+    (binding,) = matched(composition, SPEC, 20_000)
+    width = int(binding.removeprefix("models.gred.dim = "))
+    assert width % 6 == 0
+    counts = {
+        w: count_parameters(built(composition, [f"models.gred.dim = {w}"])) for w in (width - 6, width, width + 6)
+    }
+    assert counts[width - 6] < 20_000 < counts[width + 6]
+
+
+def test_a_state_keeps_its_share_of_the_width():
+    composition = gred("lru", {"state_dim": 16}, dim=64)
+    found = dict(binding.split(" = ") for binding in matched(composition, SPEC, 50_000))
+    width, state = int(found["models.gred.dim"]), int(found["encoders.lru.state_dim"])
+    assert state / width == pytest.approx(16 / 64, rel=0.25)
+
+
+def test_there_is_room_for_the_columns_of_a_positional_encoding():
+    composition = gred("mean", positional=Part("rwse", {"steps": 4, "width": 20}))
+    (binding,) = matched(composition, SPEC, 100)  # far fewer than even the smallest model has
+    assert int(binding.removeprefix("models.gred.dim = ")) > 20
+
+
+def test_a_model_without_a_width_is_named():
+    with pytest.raises(UserError, match=r"models\.gred has no parameter 'dim'"):
+        matched(gred(dim=None), SPEC, 1000)
