@@ -61,7 +61,9 @@ def module_that_registers(registry: str, name: str) -> str | None:
     `registry` is the variable that a module calls `register` on, such as ENCODERS.
     """
     line = re.compile(rf"\b{registry}\s*\.\s*register\(\s*(['\"]){re.escape(name)}\1")
-    files = [path for pattern in ("*.py", "*/*.py") for path in sorted(Path().glob(pattern))]
+    files: list[Path] = []
+    with suppress(OSError):  # somebody removes a folder while it is searched, or it cannot be read
+        files = [path for pattern in ("*.py", "*/*.py") for path in sorted(Path().glob(pattern))]
     for path in files[:MOST_FILES]:
         module = ".".join(path.with_suffix("").parts)
         if not DOTTED.fullmatch(module) or module in sys.modules:

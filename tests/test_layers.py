@@ -36,7 +36,7 @@ def room(module: str) -> str:
 def imported(module: str, at_once: bool) -> set[str]:
     """The modules of gredkit that a module imports; `at_once`, only those that it imports when it is loaded itself."""
     tree = ast.parse(MODULES[module].read_text())
-    found = set()
+    found: set[str] = set()
     for node in _statements(tree, at_once):
         names = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
         for name in names:

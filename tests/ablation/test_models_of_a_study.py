@@ -18,8 +18,8 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     made = TinyStudy(folder, WITHOUT_AXES.replace("DIM = 8\n", "") + AXES, reports=True)
     shutil.copy(EXAMPLES / "two_looks.py", folder)
-    made.said = made.run("--import", "two_looks", "--jobs", "2")
-    assert made.said.returncode == 0, made.said.stderr
+    said = made.run("--import", "two_looks", "--jobs", "2")
+    assert said.returncode == 0, said.stderr
     return made
 
 

@@ -69,7 +69,7 @@ class LocalJob(Job):
 
     def __init__(self, folder: Path, threads: int, place: int, jobs: int):
         self._said: tuple[TrialState | Lost, str] | None = None
-        self._is_over = False
+        self._is_over = self._was_killed = False
         try:
             self._process, self.line = server.launch(work, str(folder), threads, place, jobs)
         except server.NoServer as error:
@@ -90,7 +90,8 @@ class LocalJob(Job):
             return self._said
         self._process.join(PATIENCE)
         code = self._process.exitcode
-        return Lost.KILLED if code in FROM_OUTSIDE else Lost.DIED, _how(code)
+        how = "it was stopped at once, as asked" if self._was_killed else _how(code)
+        return Lost.KILLED if code in FROM_OUTSIDE else Lost.DIED, how
 
     def stop(self) -> None:
         with suppress(OSError):  # it has just ended
@@ -100,6 +101,7 @@ class LocalJob(Job):
         if not self.is_over() and self._process.pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGKILL)
+                self._was_killed = True
 
 
 def _how(code: int | None) -> str:

@@ -105,10 +105,11 @@ def test_edges_and_their_features_are_read(name):
 @pytest.mark.parametrize("positional", ["lap_pe", "rwse", "degree"])
 def test_a_positional_encoding_is_among_what_it_needs_and_reaches_the_answer(name, positional):
     model = built(name, f"variant.positional = '{positional}'", f"positional.{positional}.width = 4")
-    assert model.positional in needs_of(model, K)
+    encoding: nn.Module = model.positional  # type: ignore[assignment]
+    assert encoding in needs_of(model, K)
     assert all(isinstance(structure, Structure) for structure in needs_of(model, K))
     model(batch_of(model, *GRAPHS)).sum().backward()
-    assert any(parameter.grad.abs().sum() > 0 for parameter in model.positional.parameters())
+    assert any(parameter.grad.abs().sum() > 0 for parameter in encoding.parameters())
 
 
 @EVERY
