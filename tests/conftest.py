@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers.needs import check_needs
 from hypothesis import settings
 
 # Whatever a test prepares goes to a folder of its own, not to the user's cache. Commands inherit it.
@@ -32,3 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "rounds(short, long): run once for each seed, so many times")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    check_needs(item)

@@ -38,6 +38,7 @@ def mixed(tmp_path_factory):
     return study, without, with_them
 
 
+@pytest.mark.needs("compiler")
 def test_a_command_with_several_trials_says_once_why_it_is_slow(mixed):
     _, without, with_them = mixed
     assert [line for line in without.stderr.splitlines() if "kernels" in line] == [
@@ -47,6 +48,7 @@ def test_a_command_with_several_trials_says_once_why_it_is_slow(mixed):
     assert LINE not in with_them.stdout + with_them.stderr
 
 
+@pytest.mark.needs("compiler")
 def test_each_run_says_whether_they_ran(mixed, tmp_path):
     study, *_ = mixed
     tracker = study.tracker()
@@ -60,6 +62,7 @@ def test_each_run_says_whether_they_ran(mixed, tmp_path):
         assert environment["kernels"] == kept
 
 
+@pytest.mark.needs("compiler")
 def test_the_report_of_both_says_so(mixed):
     study, *_ = mixed
     read = read_study(study.tracker())

@@ -14,7 +14,6 @@ from gredkit.ablation.record import gin_text
 from gredkit.config.bindings import load
 from gredkit.config.source import Source
 from gredkit.errors import UserError
-from gredkit.nn.segments import installed_backends
 from gredkit.registry import AGGREGATORS
 
 SOLUBILITY = Path(__file__).parents[1] / "examples" / "solubility.csv"
@@ -165,7 +164,7 @@ def test_one_knob_reaches_every_aggregator_and_a_binding_of_its_own_wins():
     assert AGGREGATORS["sum"](3).backend == "native"  # what is built by hand does not read the knob
 
 
-@pytest.mark.skipif("torch_scatter" not in installed_backends(), reason="needs torch-scatter, which CI has")
+@pytest.mark.needs("torch-scatter")
 def test_torch_scatter_is_part_of_the_id_and_trains_to_the_same_scores(tmp_path):
     scores = {}
     for backend in ("native", "torch_scatter"):

@@ -3,11 +3,11 @@
 import json
 import os
 import signal
-import subprocess
 from contextlib import suppress
 
 import psutil
 import pytest
+from helpers.small_disk import small_disk
 from helpers.studies import LONG, TRIALS, WITHOUT_AXES, TinyStudy, interrupt
 
 from gredkit.tracking.tracker import Tracker
@@ -262,19 +262,15 @@ def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
 
 
 @pytest.fixture
-def small_disk(tmp_path):
+def full_disk(tmp_path):
     """A disk of 400 kB, and how to give it more room."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", folder], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("only root may mount a disk")
-    yield folder, lambda: subprocess.run(["mount", "-o", "remount,size=50m", folder], check=True)
-    subprocess.run(["umount", "--lazy", folder], check=True)
+    with small_disk(tmp_path / "disk", 400) as disk:
+        yield disk.folder, disk.make_room
 
 
-def test_a_disk_that_is_full_of_everything_is_a_sentence(small_disk, tmp_path):
-    disk, make_room = small_disk
+@pytest.mark.needs("mount")
+def test_a_disk_that_is_full_of_everything_is_a_sentence(full_disk, tmp_path):
+    disk, make_room = full_disk
     study = TinyStudy(disk / "study", WITHOUT_AXES, has_store=False, reports=True)
     first = study.run()  # not even MLflow's store fits
     assert first.returncode == 1, first.stderr
@@ -294,8 +290,9 @@ def test_a_disk_that_is_full_of_everything_is_a_sentence(small_disk, tmp_path):
     assert len(study.scores()) == 3
 
 
-def test_a_full_disk_is_a_sentence_and_the_next_invocation_goes_on(small_disk, tmp_path):
-    disk, make_room = small_disk
+@pytest.mark.needs("mount")
+def test_a_full_disk_is_a_sentence_and_the_next_invocation_goes_on(full_disk, tmp_path):
+    disk, make_room = full_disk
     study = TinyStudy(tmp_path, WITHOUT_AXES.replace("DIM = 8", "DIM = 48"))
     result = study.run("--work", str(disk))
     assert result.returncode == 1, result.stderr

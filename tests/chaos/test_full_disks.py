@@ -17,6 +17,7 @@ def undisturbed(tmp_path_factory):
     return study.scores()
 
 
+@pytest.mark.needs("mount")
 @pytest.mark.parametrize("full", LARGEST)
 @pytest.mark.rounds(short=1, long=15)
 def test_a_full_disk_is_a_sentence_that_names_it_and_loses_nothing(

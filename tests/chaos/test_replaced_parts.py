@@ -17,6 +17,8 @@ from gredkit.nn.kernels.usable import without_kernels
 from gredkit.nn.layer import through
 from gredkit.registry import AGGREGATORS, ENCODERS
 
+pytestmark = pytest.mark.needs("compiler")
+
 DIM = 6
 TOLERANCE = 2e-4  # of the largest number, beside what rounding does: a norm of equal numbers multiplies it
 ROUNDING = 1e-6  # of the input, another one that PyTorch is asked about where both ways differ by more

@@ -93,9 +93,12 @@ def test_a_model_gets_the_parts_that_its_constructor_asks_for():
 
 def test_what_is_registered_after_a_first_load_is_known_to_the_next(monkeypatch):
     load()
-    made = type("RegisteredLate", (LRU,), {"__doc__": "An encoder of a later cell of a notebook."})
-    monkeypatch.setitem(ENCODERS._entries, "registered_late", made)
+
+    class Late(LRU):
+        """An encoder of a later cell of a notebook."""
+
+    monkeypatch.setitem(ENCODERS._entries, "registered_late", Late)
     chosen = load([], ["variant.encoder = 'registered_late'", "encoders.registered_late.state_dim = 3"])
     encoder = chosen.composition(SPEC).build(SPEC).layers[0].encoder
-    assert isinstance(encoder, made)
+    assert isinstance(encoder, Late)
     assert encoder.state_dim == 3

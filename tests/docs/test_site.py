@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.commands import ROOT
 
-pytest.importorskip("mkdocs", reason="pip install 'gredkit[docs]'")
+pytestmark = pytest.mark.needs("mkdocs")
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,10 @@ def printed(cell: nbformat.NotebookNode) -> str:
     return "".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in cell.outputs)
 
 
+@pytest.mark.needs("nbclient")
 def test_the_notebook_runs_from_the_first_cell_to_the_last(tmp_path, monkeypatch):
-    nbclient = pytest.importorskip("nbclient")
+    import nbclient
+
     monkeypatch.setenv(
         "PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     )  # as in its environment

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from multiprocessing import util
 from pathlib import Path
+from typing import Any
 
 # When this variable is set, the server that a command forks its trials from imports PyTorch, as it usually does.
 IMPORTING_SERVER = "GREDKIT_TESTS_IMPORTING_SERVER"
@@ -34,7 +35,7 @@ def become(arguments: list[str], cwd: str, environment: dict[str, str], output: 
         atexit._run_exitfuncs()
 
 
-def fork_server(path: str, arguments: Sequence[bytes | str], kept: Sequence[int]) -> int:
+def fork_server(path: bytes, arguments: Sequence[Any], kept: Sequence[int]) -> int:
     """Start the server that trials are forked from as a fork of this command, which has imported what it needs.
 
     Only the first one, which a command starts before it has threads, files or a study of its own. All other programs,
@@ -53,9 +54,9 @@ def fork_server(path: str, arguments: Sequence[bytes | str], kept: Sequence[int]
             if callable(signal.getsignal(number)):
                 signal.signal(number, signal.SIG_DFL)
         begin = 3
-        for number in (*sorted(kept), os.sysconf("SC_OPEN_MAX")):
-            os.closerange(begin, number)
-            begin = number + 1
+        for end in (*sorted(kept), os.sysconf("SC_OPEN_MAX")):
+            os.closerange(begin, end)
+            begin = end + 1
         exec(code, {})
     finally:
         os._exit(0)

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 
 class SmallDisk:
     """Mounted at a folder, until it is taken away."""
@@ -15,9 +13,7 @@ class SmallDisk:
         self.folder = folder
         folder.mkdir()
         size = f"size={kilobytes}k"
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", size, "none", folder], capture_output=True)
-        if mounted.returncode:
-            pytest.skip("only root may mount a disk")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", size, "none", folder], check=True)
 
     def make_room(self) -> None:
         subprocess.run(["mount", "-o", "remount,size=50m", self.folder], check=True)

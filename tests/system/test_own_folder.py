@@ -61,7 +61,7 @@ def test_a_folder_above_that_anybody_may_write_to_is_refused_unless_only_owners_
     assert private_folder("kernels").is_dir()
 
 
-@pytest.mark.skipif(not IS_ROOT, reason="only root gives files away")
+@pytest.mark.needs("root")
 @pytest.mark.parametrize("which", ["root", "folder", "parent"])
 def test_the_folder_of_another_user_is_refused(root, which):
     folder = private_folder("kernels")

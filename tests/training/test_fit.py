@@ -1,6 +1,5 @@
 import math
 import pickle
-import shutil
 from copy import deepcopy
 from dataclasses import replace
 
@@ -321,7 +320,7 @@ class Columns(nn.Module):
 
 
 @ignore_compiler_warnings
-@pytest.mark.skipif(shutil.which("c++") is None, reason="the compiler of torch needs one of C++")
+@pytest.mark.needs("c++")
 def test_compiled(tmp_path):
     task = small_task(20)
     torch._dynamo.reset()

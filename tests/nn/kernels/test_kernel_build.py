@@ -9,6 +9,8 @@ import psutil
 import pytest
 import xxhash
 
+pytestmark = pytest.mark.needs("compiler")
+
 SCRIPT = """
 import sys
 from gredkit.nn.kernels import build

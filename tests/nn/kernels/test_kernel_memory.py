@@ -13,6 +13,8 @@ from helpers.kernel_calls import NAMES, case_of
 
 from gredkit.nn.kernels import build, call
 
+pytestmark = pytest.mark.needs("compiler")
+
 NEEDS_NONE = ("Sums", "steps.set_sum", "ops.set_sum")
 SCARCE = Path(__file__).parent / "scarce.h"
 

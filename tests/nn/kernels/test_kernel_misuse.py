@@ -22,6 +22,8 @@ from gredkit.nn.kernels import ops, steps
 from gredkit.nn.kernels.call import LARGEST
 from gredkit.nn.kernels.index import Index, Sums
 
+pytestmark = pytest.mark.needs("compiler")
+
 PLAIN = (ValueError, IndexError, TypeError, AttributeError, RuntimeError, OverflowError, MemoryError)
 
 

@@ -13,6 +13,8 @@ from gredkit.nn.kernels import ops
 from gredkit.nn.kernels.build import library
 from gredkit.nn.kernels.index import Index, Sums
 
+pytestmark = pytest.mark.needs("compiler")
+
 TOLERANCE = 2e-4  # of the largest value, float32 against float64: sums may cancel
 DIMS = st.integers(1, 40)  # around and between multiples of 4, 8 and 24
 ROWS = st.integers(1, 150)  # less and more than a tile

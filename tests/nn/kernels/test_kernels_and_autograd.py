@@ -23,6 +23,8 @@ from gredkit.nn.kernels.call import CALLED
 from gredkit.nn.layer import through
 from gredkit.registry import AGGREGATORS
 
+pytestmark = pytest.mark.needs("compiler")
+
 DIM = 6
 # PyTorch's own LSTM, GRU and RNN know no torch.func, its attention no forward mode.
 LAYERS = {

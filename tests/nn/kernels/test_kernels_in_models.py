@@ -21,6 +21,8 @@ from gredkit.nn.kernels.usable import without_kernels
 from gredkit.nn.segments import installed_backends
 from gredkit.registry import AGGREGATORS, ENCODERS
 
+pytestmark = pytest.mark.needs("compiler")
+
 SPEC = GraphSpec(nodes=(graphs.ATOMS,), outputs=2, edges=(graphs.BONDS,))
 
 

@@ -1,9 +1,7 @@
 """The page of a study in a real browser: nothing is logged, nothing is loaded, and a click sorts."""
 
-import os
-
 import pytest
-from helpers.browser import NAMES, browser, executable
+from helpers.browser import browser
 from helpers.page_studies import full_study, hostile_study, large_study, picture
 
 from gredkit.reports.page.page import page
@@ -12,9 +10,7 @@ from gredkit.reports.page.tables import MOST
 SCORES = "document.querySelector('[aria-label=\"Test scores\"] table')"
 TRIALS = "document.querySelector('[aria-label=\"All trials\"] table')"
 
-pytestmark = pytest.mark.skipif(  # where tests decide what is accepted, a skipped one would prove nothing
-    not executable() and os.environ.get("CI") != "true", reason=f"none of {', '.join(NAMES)} is installed"
-)
+pytestmark = pytest.mark.needs("browser")
 
 
 @pytest.fixture(scope="module")
