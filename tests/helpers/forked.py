@@ -35,15 +35,15 @@ def become(arguments: list[str], cwd: str, environment: dict[str, str], output: 
         atexit._run_exitfuncs()
 
 
-def fork_server(path: bytes, arguments: Sequence[Any], kept: Sequence[int]) -> int:
+def fork_server(path: bytes, args: Sequence[Any], passfds: Sequence[int]) -> int:
     """Start the server that trials are forked from as a fork of this command, which has imported what it needs.
 
     Only the first one, which a command starts before it has threads, files or a study of its own. All other programs,
     and a server that takes the place of one that was killed, start as they usually do.
     """
-    code = str(arguments[-1])
+    code = str(args[-1])
     if "multiprocessing.forkserver" not in code:
-        return start_program(path, arguments, kept)
+        return start_program(path, args, passfds)
     util.spawnv_passfds = start_program
     sys.stdout.flush()
     sys.stderr.flush()
@@ -54,7 +54,7 @@ def fork_server(path: bytes, arguments: Sequence[Any], kept: Sequence[int]) -> i
             if callable(signal.getsignal(number)):
                 signal.signal(number, signal.SIG_DFL)
         begin = 3
-        for end in (*sorted(kept), os.sysconf("SC_OPEN_MAX")):
+        for end in (*sorted(passfds), os.sysconf("SC_OPEN_MAX")):
             os.closerange(begin, end)
             begin = end + 1
         exec(code, {})

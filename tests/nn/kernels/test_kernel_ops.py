@@ -307,9 +307,9 @@ def test_transpose_is_a_stable_sort(rows, columns, seed):
 @pytest.mark.parametrize("listed", [[0, 3], [-1, 0]])
 def test_a_column_or_set_that_is_not_there_is_an_error(listed):
     start, listed = torch.tensor([0, 1, 2]), torch.tensor(listed)
-    with pytest.raises(IndexError, match="not there"):
+    with pytest.raises(IndexError, match="a row that does not exist"):
         Sums(start, listed, 3)
-    with pytest.raises(IndexError, match="not there"):
+    with pytest.raises(IndexError, match="a row that does not exist"):
         Index(start, listed, 3)
 
 
