@@ -2,12 +2,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ablation test chaos sanitize setup scatter lint types docs bench wheel clean
+.PHONY: ablation test chaos sanitize setup scatter lint types pytest docs bench wheel clean
 
 ablation: setup  ## train the encoders of the RNN-flavour ablation and print the table
 	$(BIN)/python -m gredkit.run --gin ablations/rnn_flavors.gin
 
-test: setup lint types  ## lint, types and tests
+test: setup lint  ## lint, types and tests; the types are checked beside the tests
+	$(MAKE) --no-print-directory -j2 types pytest
+
+pytest: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 chaos: setup  ## the long form of tests/chaos: kills, damaged files, mistakes, full disks, a bad connection
