@@ -38,7 +38,7 @@ types: setup
 	$(BIN)/mypy
 
 docs: setup  ## build the site of docs/ into site/
-	$(BIN)/python -m mkdocs build
+	$(BIN)/python -m mkdocs build -f docs/site/mkdocs.yml
 
 bench: setup  ## race gredkit against the usual ways
 	$(BIN)/python -m gredkit.bench

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.needs("mkdocs")
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    build = ["mkdocs", "build", "-f", "docs/site/mkdocs.yml"]
+    command = [sys.executable, "-m", *build, "--strict", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert built.returncode == 0, built.stderr
     return folder

@@ -13,7 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 OUTSIDE = ("CONTRIBUTING.md", "CHANGELOG.md")
 REPORTS = (".png", ".html")  # what is linked of a report
 
