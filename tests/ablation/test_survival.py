@@ -38,7 +38,7 @@ def test_two_at_a_time_give_the_same_results_and_no_report_if_none_is_asked_for(
     study = TinyStudy(tmp_path)
     result = study.run(*LONG, "--jobs", "2")
     assert result.returncode == 0, result.stderr
-    assert "python -m gredkit.report --study tiny writes it" in result.stdout
+    assert "to write a report: python -m gredkit.report --study tiny" in result.stdout
     assert not (tmp_path / "reports").exists()
     assert study.scores() == undisturbed.scores()
 
@@ -246,7 +246,7 @@ def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
 
     again = study.run("--import", "raising")
     assert again.returncode == 1
-    assert "2 diverged before, 2 failed before (--retry" in again.stdout
+    assert "2 failed before, 2 diverged before (--retry" in again.stdout
     assert "running" not in again.stdout
 
     (tmp_path / "broken").unlink()

@@ -179,12 +179,12 @@ SETS = {
     # sizes
     "K=-1": "K", "K=1000000000": "K counts hops", f"K={10**30}": "K counts hops", "K=2.5": "K", "K='two'": "K",
     "DIM=-1": "dim", "DIM=0": "dim", "DIM=1000000000": "dim", f"DIM={10**30}": "dim", "DIM=2.5": "dim",
-    "DIM='x'": "dim", "DIM=None": "dim", "DIM=16384;LAYERS=50": "memory",
+    "DIM='x'": "dim", "DIM=16384;LAYERS=50": "memory",
     "LAYERS=0": "layers", "LAYERS=-1": "layers", "LAYERS=10000000": "layers", "LAYERS='x'": "layers",
-    "LAYERS=None": "layers", "STATE_DIM=0": "state_dim", "STATE_DIM=1000000000": "state_dim",
+    "STATE_DIM=0": "state_dim", "STATE_DIM=1000000000": "state_dim",
     # shares and rates
     "DROPOUT=-0.1": "dropout", "DROPOUT=1.0": "dropout", "DROPOUT=1e999": "dropout", "DROPOUT='x'": "dropout",
-    "DROPOUT=None": "dropout", "LEARNING_RATE=0.0": "learning_rate", "LEARNING_RATE=-1.0": "learning_rate",
+    "LEARNING_RATE=0.0": "learning_rate", "LEARNING_RATE=-1.0": "learning_rate",
     "LEARNING_RATE=1e999": "learning_rate", "LEARNING_RATE='x'": "learning_rate", "WEIGHT_DECAY=-1.0": "weight_decay",
     "WEIGHT_DECAY=1e999": "weight_decay", "WEIGHT_DECAY=None": "weight_decay", "EPOCHS=0": "epochs",
     "EPOCHS=-1": "epochs", "EPOCHS=2.5": "epochs", "EPOCHS='x'": "epochs", f"EPOCHS={10**30}": "epochs",

@@ -1,16 +1,12 @@
 import logging
-import os
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 import torch
 from filelock import FileLock
+from helpers.commands import Command
 from helpers.graphs import any_graphs, graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,22 +148,21 @@ print("prepared", len(prepared))
 """
 
 
-def start(folder: Path, nodes: int, count: int) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(folder), str(nodes), str(count)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@pytest.fixture
+def start(tmp_path_factory):
+    """Start a process that prepares some paths of so many nodes."""
+    scripts = tmp_path_factory.mktemp("scripts")
+    (scripts / "prepares.py").write_text(SCRIPT)
+    return lambda folder, nodes, count: Command(["-m", "prepares", str(folder), str(nodes), str(count)], scripts)
 
 
 def wait_for(condition, process):
     while not condition():
-        assert process.poll() is None, process.communicate()
+        assert process.returncode is None, process.communicate()
         time.sleep(0.01)
 
 
-def test_processes_that_start_at_once_leave_one_good_cache(tmp_path):
+def test_processes_that_start_at_once_leave_one_good_cache(start, tmp_path):
     processes = [start(tmp_path, 200, 100) for _ in range(3)]
     for process in processes:
         out, error = process.communicate(timeout=300)
@@ -177,7 +172,7 @@ def test_processes_that_start_at_once_leave_one_good_cache(tmp_path):
     assert start(tmp_path, 200, 100).communicate(timeout=300) == ("prepared 100\n", "")
 
 
-def test_the_others_wait_and_say_so(tmp_path):
+def test_the_others_wait_and_say_so(start, tmp_path):
     out, _ = start(tmp_path, 5, 3).communicate(timeout=300)
     (entry,) = entries(tmp_path)
     for path in (tmp_path / entry).iterdir():
@@ -185,22 +180,20 @@ def test_the_others_wait_and_say_so(tmp_path):
     (tmp_path / entry).rmdir()
     with FileLock(tmp_path / f"{entry}.lock"):
         process = start(tmp_path, 5, 3)
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        assert said == f"another process is preparing {entry}; waiting for it\n"
-        assert process.poll() is None
+        wait_for(lambda: process.printed("stderr").endswith("\n"), process)
+        assert process.printed("stderr") == f"another process is preparing {entry}; waiting for it\n"
+        assert process.returncode is None
     assert process.communicate(timeout=300)[0] == out == "prepared 3\n"
 
 
-def test_a_killed_process_leaves_nothing_that_is_taken_for_good(tmp_path):
+def test_a_killed_process_leaves_nothing_that_is_taken_for_good(start, tmp_path):
     process = start(tmp_path, 200, 1500)
 
     def half_way():
         return any(path.stat().st_size > 1_000_000 for path in tmp_path.glob("*.unfinished/seq_set"))
 
     wait_for(half_way, process)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    process.kill()
     (left_over,) = entries(tmp_path)
     assert left_over.endswith(".unfinished")
     assert start(tmp_path, 200, 1500).communicate(timeout=300) == ("prepared 1500\n", "")
