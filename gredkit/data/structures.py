@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,13 +38,9 @@ class Structure(ABC):
         """What tells its entries in the cache apart: a short text that follows from the settings."""
         return xxhash.xxh3_64_hexdigest(json.dumps(self.settings(), sort_keys=True).encode())
 
-    def is_contained_in(self, label: str) -> bool:
-        """Whether `cut` can take the arrays out of those that have another label."""
-        return False
-
-    def cut(self, arrays: Arrays) -> Arrays:
-        """The arrays, taken out of those of a structure that contains this one."""
-        raise NotImplementedError
+    def cut_from(self, label: str) -> Callable[[Arrays], Arrays] | None:
+        """A function that takes the arrays out of those with another label, if these contain them."""
+        return None
 
     def add_to(self, graph: Data) -> Data:
         """Compute and attach, without the cache."""

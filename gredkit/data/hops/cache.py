@@ -87,8 +87,8 @@ def _arrays(graphs: Sequence[Data], structure: Structure, folder: Path, name: st
     """What a structure computes for each graph."""
 
     def compute() -> Iterator[Arrays]:
-        if (larger := _containing(structure, folder, name)) is not None:
-            yield from map(structure.cut, larger)
+        if (larger := _cut(structure, folder, name)) is not None:
+            yield from larger
             return
         with threadpool_limits(1):  # the graphs are spread over the cores already
             yield from in_parallel(structure.compute, graphs, structure.key, progress=progress)
@@ -97,12 +97,12 @@ def _arrays(graphs: Sequence[Data], structure: Structure, folder: Path, name: st
     return cached(path, compute, **structure.settings())
 
 
-def _containing(structure: Structure, folder: Path, name: str) -> StoredArrays | None:
-    """An entry of the same graphs that contains the structure, such as an index that reaches farther."""
+def _cut(structure: Structure, folder: Path, name: str) -> Iterator[Arrays] | None:
+    """The structure cut out of another entry of the same graphs, such as a hop index that reaches farther."""
     for path in sorted(folder.glob(f"{structure.key}-{name}-*-v{stored_arrays.FORMAT}")):
-        if structure.is_contained_in(path.name.split("-")[-2]):
+        if (cut := structure.cut_from(path.name.split("-")[-2])) is not None:
             try:
-                return StoredArrays(path)
+                return map(cut, StoredArrays(path))
             except Damaged:
                 continue
     return None

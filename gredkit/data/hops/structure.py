@@ -1,5 +1,6 @@
 """The hop index as a structure that a model can ask for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,10 +35,9 @@ class Hops(Structure):
     def label(self) -> str:
         return f"K{ALL if self.K is None else self.K}"
 
-    def is_contained_in(self, label: str) -> bool:
-        reach = label[1:]
-        return self.K is not None and (reach == ALL or (reach.isdecimal() and int(reach) > self.K))
-
-    def cut(self, arrays: Arrays) -> Arrays:
-        assert self.K is not None
-        return cut_arrays(HopArrays(**arrays), self.K)._asdict()
+    def cut_from(self, label: str) -> Callable[[Arrays], Arrays] | None:
+        """An index that reaches farther contains this one."""
+        K, reach = self.K, label[1:]
+        if K is None or not (reach == ALL or (reach.isdecimal() and int(reach) > K)):
+            return None
+        return lambda arrays: cut_arrays(HopArrays(**arrays), K)._asdict()
