@@ -26,6 +26,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("gredkit", deadline=None)
 settings.load_profile("gredkit")
 
+LONGEST = ("test_kills.py", "test_package.py", "test_tutorial.py", "test_examples.py")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="the long form of the chaos tests, as `make chaos` runs them")
@@ -33,6 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "rounds(short, long): run once for each seed, so many times")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests first, so that no core waits for one of them at the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -12,7 +12,6 @@ from gredkit.ablation.plan import make_plan
 from gredkit.config.source import Source
 from gredkit.data.datasets.ring_transfer import ring_transfer
 from gredkit.inference.saved import load_folder
-from gredkit.nn.encoders.lru import initial_eigenvalues
 from gredkit.tracking.tracker import Tracker
 from gredkit.training.evaluation import evaluate
 
@@ -69,7 +68,9 @@ def test_files_say_all_of_it_again(one_trial, monkeypatch):
     assert environment["packages"]["torch"]
     eigenvalues = json.loads((artifacts / "eigenvalues.json").read_text())
     (start,), (end,) = eigenvalues["start"], eigenvalues["end"]
-    assert len(start["real"]) == len(end["imag"]) == len(initial_eigenvalues(8, 0.9, 1.0, 6.28)[0])
+    assert (
+        len(start["real"]) == len(end["imag"]) == 8
+    )  # one for each number of the state, which is as wide as the model
     assert start != end
     assert all(0.9**2 - 1e-4 <= re**2 + im**2 <= 1 for re, im in zip(start["real"], start["imag"], strict=True))
     weights = json.loads((artifacts / "hop_weights.json").read_text())
