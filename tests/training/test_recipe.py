@@ -33,6 +33,12 @@ def test_what_makes_no_sense_is_said_in_a_sentence(name, value, sentence):
     assert str(error.value) == sentence
 
 
-def test_the_ends_of_the_ranges_are_fine():
-    Recipe(epochs=1, batch_size=1, weight_decay=0, recurrent_factor=0, warmup=0, patience=1, checkpoint_seconds=0)
-    Recipe(warmup=1, clip_norm=1, precision="float16", learning_rate=1)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("epochs", 1), ("epochs", 10**9), ("batch_size", 1), ("weight_decay", 0), ("recurrent_factor", 0)),
+        *(("warmup", 0), ("warmup", 1), ("patience", 1), ("checkpoint_seconds", 0), ("precision", "float16")),
+    ],
+)
+def test_the_ends_of_the_ranges_are_fine_and_kept_as_they_are(name, value):
+    assert getattr(Recipe(**{name: value}), name) == value

@@ -32,6 +32,10 @@ def test_neighbours_differ_in_about_half_of_the_bits():
     assert min(bits) > 10
 
 
-def test_any_seed_will_do():
-    for seed in (-1, 0, 2**80):
+def test_any_seed_will_do_and_each_is_another_one():
+    drawn = []
+    for seed in (-1, 0, 1, 2**80, 2**80 + 1):
         seed_all(mixed(seed, 0))
+        drawn.append(draws())
+    for of_one_generator in zip(*drawn, strict=True):
+        assert len({str(numbers) for numbers in of_one_generator}) == 5
