@@ -9,6 +9,8 @@ import time
 import urllib.request
 from pathlib import Path
 
+from helpers.studies import empty_store
+
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
@@ -28,6 +30,7 @@ class MlflowServer:
     def __init__(self, folder: Path):
         self.folder, self.port = folder, free_port()
         self.uri = f"http://127.0.0.1:{self.port}"
+        (folder / "server.db").write_bytes(empty_store())
         self.start()
 
     def start(self) -> None:
