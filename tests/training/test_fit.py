@@ -258,6 +258,9 @@ class Infinite(nn.Module):
         super().__init__()
         self.model, self.numbers = model, torch.tensor(numbers)
 
+    def needs(self, K):
+        return self.model.needs(K)
+
     def forward(self, batch: Batch):
         bad = torch.isin(batch.number, self.numbers).any()
         return self.model(batch) + torch.where(bad, torch.inf, 0.0)
