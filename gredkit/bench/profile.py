@@ -1,7 +1,7 @@
 """How much time each part of the model takes in a training step.
 
-Here the layers run part by part; in real training, kernels may compute several parts or all layers at once, which
-is faster.
+Here the layers run part by part, as PyTorch computes them; in real training, kernels may compute several parts or all
+layers at once, which is faster.
 """
 
 import os
@@ -26,10 +26,7 @@ from gredkit.bench.training import training
 MARK, BACKWARD, OPTIMISER = "part: ", "autograd::engine::evaluate_function", "Optimizer.step"
 STEP, LOADING = "loss, and everything else", "loading"
 MODEL, LAYER = "index, readout, and the rest of the model", "layer: everything else"
-METHODS = {
-    "rows": "layer: set MLP, norm",
-    "gated": "layer: gelu, GLU, dropout, skip",
-}  # each of these may run as one kernel
+GATED = "layer: gelu, GLU, dropout"
 STEPS, WARMUP = {"zinc": 10, "peptides": 2, "cifar10": 5}, 2
 
 
@@ -76,7 +73,7 @@ def marked(model: GRED) -> Iterator[None]:
     """Inside this context every part of the model marks the begin and end of its forward pass in the profile."""
     with ExitStack() as stack:
         methods = [(module, "forward", part) for module, part in _parts(model)]
-        methods += [(layer, method, part) for layer in model.layers for method, part in METHODS.items()]
+        methods += [(layer, "gated", GATED) for layer in model.layers]
         for module, method, part in methods:
             setattr(module, method, record_function(MARK + part)(getattr(module, method)))
             stack.callback(delattr, module, method)
@@ -90,7 +87,7 @@ def _parts(model: GRED) -> Iterator[tuple[nn.Module, str]]:
             yield child, name
     for layer in model.layers:
         yield layer, LAYER
-        for name in ("aggregator", "encoder"):
+        for name in ("aggregator", "mlp", "norm", "encoder"):
             yield layer.get_submodule(name), f"layer: {name}"
 
 

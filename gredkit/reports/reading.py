@@ -44,7 +44,7 @@ def read_study(runs: StudyRuns) -> StudyData:
         return found
     command = shown(invocation.tags.get("command", ""))
     if any(NEEDED - row.keys() for row in planned):
-        raise UserError(f"an older gredkit planned the study {runs.study!r}: run its command once more, {command}")
+        raise UserError(f"an older gredkit planned the study {runs.study!r}: run its command again, {command}")
     known, dead = runs.trials(), set(runs.dead())
     trained = {row["id"]: known[row["id"]] for row in planned if row["id"] in known}
     results = _results(planned, trained, dead)

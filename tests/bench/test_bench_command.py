@@ -122,7 +122,7 @@ def test_profile_by_part(tmp_path):
     assert list(found) == ["zinc", "cifar10"]
     for row in found.values():
         assert {"optimiser", "loading", "features", "head", "layer: aggregator", "layer: encoder"} <= set(row["parts"])
-        assert {"layer: set MLP, norm", "layer: gelu, GLU, dropout, skip"} <= set(row["parts"])
+        assert {"layer: mlp", "layer: norm", "layer: gelu, GLU, dropout"} <= set(row["parts"])
         assert row["unwatched_step_ms"] > 0
         assert row["step_ms"] == pytest.approx(sum(numbers(row["parts"])))
 

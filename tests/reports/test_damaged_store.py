@@ -63,7 +63,7 @@ def test_a_damaged_plan_is_a_plan_or_a_sentence(study):
         except UserError as error:
             sentences.append(str(error))
     assert len(sentences) > 20
-    assert all("once more" in sentence for sentence in sentences)
+    assert all("command again" in sentence for sentence in sentences)
 
 
 def test_damaged_eigenvalues_and_weights_are_those_of_fewer_seeds(study):

@@ -71,7 +71,7 @@ def test_a_plan_of_an_older_version_is_a_sentence(tmp_path):
     study = TrackedStudy(tmp_path)
     plan = {"trials": [{"id": trial.id, "variant": trial.variant} for trial in study.plan.trials]}
     study.tracker.client.log_dict(study.tracker.invocation, plan, PLAN)
-    with pytest.raises(UserError, match="run its command once more, python -m "):
+    with pytest.raises(UserError, match="run its command again, python -m "):
         study.read()
 
 
