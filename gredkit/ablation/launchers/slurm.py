@@ -1,3 +1,4 @@
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,6 +7,7 @@ from typing import Any
 from gredkit import paths, ranges
 from gredkit.ablation.jobs import Jobs
 from gredkit.ablation.launchers.base import Job, Launcher, Lost, Refused
+from gredkit.ablation.launchers.forking.server import INTERRUPTS
 from gredkit.errors import UserError, cause
 from gredkit.registry import LAUNCHERS
 from gredkit.trials.folder import TrialFolder
@@ -96,6 +98,8 @@ class SlurmJob(Job):
 
 def work(path: str, search: list[str], cpus: int, jobs: int) -> tuple[TrialState, str]:
     """The main function of a job, on a machine of the cluster."""
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)  # Ctrl-C in a terminal reaches jobs on this machine: the stop file counts
     sys.path[:] = search  # so that the user's own modules are found
     import torch
 
