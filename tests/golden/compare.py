@@ -4,6 +4,8 @@
 
 A file with gradients has the outputs of one pass: the model that it describes is built with its weights, and
 outputs and gradients are compared; none may be off by more than 1e-4 of the largest absolute value of its array.
+A file of a baseline (its `config` names a model that is not GRED's, and there is no `K`) has outputs, gradients and,
+of a training step, the statistics of its batch norms; all of them are compared with our layers in float64.
 A file with losses has a training: gredkit's own steps are taken from the same weights on the same batches with the
 same learning rates, in float64; no loss may be off by more than 1e-6 of itself, no final weight by more than 1e-4
 of the largest movement in its array. The exit code is 1 if something is.
@@ -13,16 +15,17 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch_geometric.data import Batch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is also run by its path
 
+from golden.baselines.families import family_of
+from golden.baselines.vectors import compare_baseline
+from golden.difference import TOLERANCE, Difference
 from golden.published import build, graphs, load, parameters_in
 
 from gredkit import add_hops
@@ -34,7 +37,6 @@ from gredkit.training.fit import train_step
 from gredkit.training.recipe import Recipe
 from gredkit.training.state import State
 
-TOLERANCE = 1e-4  # of outputs, gradients, and final weights
 LOSS_TOLERANCE = 1e-6
 OBJECTIVES = {
     "zinc": "regression",
@@ -42,29 +44,6 @@ OBJECTIVES = {
     "superpixel": "classification",
     "sbm": "balanced_classification",
 }
-
-
-@dataclass
-class Difference:
-    """The largest absolute difference, and the largest absolute value it is measured by."""
-
-    absolute: float
-    scale: float
-
-    @property
-    def relative(self) -> float:
-        return self.absolute / self.scale if self.scale else self.absolute
-
-    @classmethod
-    def between(cls, ours: Tensor, theirs: np.ndarray, scale: float | None = None) -> "Difference":
-        reference = torch.from_numpy(theirs).to(ours)
-        if ours.shape != reference.shape:
-            raise SystemExit(f"shapes differ: ours {tuple(ours.shape)}, theirs {tuple(reference.shape)}")
-        both_finite = bool(ours.isfinite().all() and reference.isfinite().all())
-        gap = (ours - reference).abs().max().item() if ours.numel() else 0.0
-        if scale is None:
-            scale = reference.abs().max().item() if ours.numel() else 0.0
-        return cls(gap if both_finite else float("inf"), scale)
 
 
 def compare(file: Mapping[str, np.ndarray], mode: str = "auto") -> dict[str, Difference]:
@@ -137,6 +116,18 @@ def report_vectors(path: Path, differences: dict[str, Difference]) -> bool:
     return good
 
 
+def report_baseline(path: Path, differences: dict[str, Difference]) -> bool:
+    """Say what was found of a baseline's file; returns whether it is the published function."""
+    name, worst = max(differences.items(), key=lambda item: item[1].relative)
+    good = worst.relative <= TOLERANCE
+    print(f"{path}: {'same function' if good else 'DIFFERENT'}, {len(differences)} arrays")
+    print(f"  largest relative difference {worst.relative:.2e} ({name})")
+    for name, difference in differences.items():
+        if not difference.relative <= TOLERANCE:
+            print(f"  {name}: off by {difference.absolute:.2e}, relative {difference.relative:.2e}")
+    return good
+
+
 def report_training(path: Path, losses: list[Difference], weights: dict[str, Difference]) -> bool:
     """Say what was found of a training; returns whether it is the published one."""
     worst = max(loss.relative for loss in losses)
@@ -162,7 +153,10 @@ def main() -> int:
     for path in [file for given in arguments.files for file in _files(given)]:
         with np.load(path) as loaded:
             file = dict(loaded)
-        if "loss" in file:
+        config = json.loads(str(file["config"]))
+        if "K" not in file:
+            good.append(report_baseline(path, compare_baseline(config, file, family_of(config))))
+        elif "loss" in file:
             good.append(report_training(path, *retrain(file, arguments.mode)))
         else:
             good.append(report_vectors(path, compare(file, arguments.mode)))

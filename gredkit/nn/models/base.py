@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from gredkit import ranges
 from gredkit.data.structures import Structure
 from gredkit.data.task import Columns, GraphSpec
 from gredkit.errors import UserError
-from gredkit.nn.dense import Dense, gelu_mlp
+from gredkit.nn.dense import GELU, Dense
 from gredkit.nn.features.base import usual_features
 from gredkit.nn.parameters import count_parameters
 from gredkit.nn.readout import checked_readout, read_out
@@ -21,6 +22,8 @@ from gredkit.registry import FEATURES, POSITIONAL
 
 Component = str | Callable[..., nn.Module]
 MOST_LAYERS = 1000
+MOST_HEAD_LAYERS = 3
+HEADS = ("equal", "halving")
 
 
 class GraphModel(nn.Module):
@@ -49,7 +52,7 @@ class GraphModel(nn.Module):
         super().__init__()
         ranges.width("dim", dim)
         ranges.whole("layers", layers, 1, MOST_LAYERS)
-        ranges.whole("head_layers", head_layers, 1, 2)
+        ranges.whole("head_layers", head_layers, 1, MOST_HEAD_LAYERS)
         if edge_features is not None and spec.edges is None:
             raise UserError("edge_features are asked for, but these graphs carry none")
         self.dim, self.readout = dim, checked_readout(readout, spec.level)
@@ -83,9 +86,20 @@ class GraphModel(nn.Module):
         return f"dim={self.dim}, readout={self.readout!r}, parameters={count_parameters(self):,}"
 
 
-def head(dim: int, outputs: int, layers: int, gelu: str | None = None) -> nn.Module:
-    """Dense(gelu(Dense(·))), or Dense(·) with one layer. Shape: [items, dim] -> [items, outputs]"""
-    return gelu_mlp(dim, dim, outputs, gelu) if layers == 2 else Dense(dim, outputs)
+def head(dim: int, outputs: int, layers: int, gelu: str | None = None, shape: str = "equal") -> nn.Module:
+    """Dense layers from a graph's or node's row to the outputs. Shape: [items, dim] -> [items, outputs]
+
+    layers: how many. shape: 'equal' has width dim and gelu between them; 'halving' has dim/2, dim/4 … and relu, as the
+    baselines of "Benchmarking GNNs" (Dwivedi et al., JMLR 2023) and of GraphGPS have.
+    """
+    ranges.one_of("head", shape, HEADS)
+    ranges.whole("head_layers", layers, 1, MOST_HEAD_LAYERS)
+    widths = [max(dim >> i, 1) if shape == "halving" else dim for i in range(layers)]
+    modules: list[nn.Module] = []
+    for width, following in pairwise(widths):
+        modules += [Dense(width, following), nn.ReLU() if shape == "halving" else GELU(gelu)]
+    last = Dense(widths[-1], outputs)
+    return nn.Sequential(*modules, last) if modules else last
 
 
 def needs_of(model: nn.Module, K: int | None) -> list[Structure]:

@@ -1,0 +1,13 @@
+"""The activations that layers may have, by their names."""
+
+from torch import nn
+
+from gredkit import ranges
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU}
+
+
+def activation(name: str, parameter: str = "act") -> nn.Module:
+    """'relu' or 'gelu' (the exact one)."""
+    ranges.one_of(parameter, name, ACTIVATIONS)
+    return ACTIVATIONS[name]()

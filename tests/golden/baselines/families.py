@@ -1,0 +1,19 @@
+"""Which of our modules a file of a baseline is compared with."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from golden.baselines import gnn_plus
+from golden.baselines.vectors import Baseline
+
+FAMILIES: dict[str, Callable[[Mapping, Mapping[str, np.ndarray]], Baseline]] = {  # by the first word of `model`
+    "gatedgcn": gnn_plus.gated_gcn,
+}
+
+
+def family_of(config: Mapping) -> Callable[[Mapping, Mapping[str, np.ndarray]], Baseline]:
+    """The function that builds our modules for such a file."""
+    word = config["model"].partition("_")[0]
+    if word not in FAMILIES:
+        raise SystemExit(f"unknown model {config['model']!r}: known are those that begin with {', '.join(FAMILIES)}")
+    return FAMILIES[word]
