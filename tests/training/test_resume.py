@@ -2,52 +2,25 @@
 
 import os
 import signal
-from dataclasses import replace
-from functools import partial
+from functools import cache
 from pathlib import Path
 
 import pytest
 import torch
-from helpers.commands import run
-from training.small import but_seconds, same_bits, small_model, small_task, train, weights, with_scores
+from helpers.commands import server
+from training.killed import train_until_killed
+from training.resumed import EPOCHS, KINDS, epochs_of, run_of
+from training.small import but_seconds, same_bits, small_model, small_task, train, weights
 
 from gredkit import GRED
-from gredkit.nn.positional.lap_pe import LapPE
 from gredkit.system.writing import CannotWrite
 from gredkit.training.checkpoint import load
 from gredkit.training.fit import Interrupted
 
-EPOCHS = 5
-SCORES = (0.5, 0.6, 0.1, 0.2, 0.3)
-KINDS = {
-    "plain": ({}, {}),
-    "random signs and dropout": ({"dropout": 0.3, "positional": partial(LapPE, k=3, width=4)}, {"clip_norm": 0.1}),
-    "float16": ({"dropout": 0.1}, {"precision": "float16"}),
-    "gru": ({"encoder": "gru"}, {"recurrent_factor": 0.1, "warmup": 0.5}),
-    "early stopping": ({}, {"patience": 2}),
-}
 
-
-def task_of(kind, first_epoch=0):
-    """For early stopping, scores that improve no more after epoch 1; for float16, a loss that overflows at first."""
-    task = small_task()
-    if kind == "early stopping":
-        return with_scores(task, *SCORES[first_epoch:])
-    if kind == "float16":
-        large = replace(task.objective, loss=lambda outputs, y: 1e4 * task.objective.loss(outputs, y))
-        return replace(task, objective=large)
-    return task
-
-
-def epochs_of(kind):
-    return 4 if kind == "early stopping" else EPOCHS
-
-
-def run_of(kind, first_epoch=0, model=None, **how):
-    of_model, recipe = KINDS[kind]
-    task = task_of(kind, first_epoch)
-    model = model or small_model(task, **of_model)
-    return but_seconds(train(model, task, epochs=EPOCHS, **recipe, **how)), weights(model)
+@cache
+def undisturbed(kind):
+    return run_of(kind)
 
 
 def stop_after(epochs):
@@ -58,7 +31,7 @@ def stop_after(epochs):
 
 @pytest.mark.parametrize(("kind", "done"), [(kind, n) for kind in KINDS for n in range(1, epochs_of(kind) + 1)])
 def test_stopped_after_any_epoch(tmp_path, kind, done):
-    expected, path, epochs = run_of(kind), tmp_path / "run", []
+    expected, path, epochs = undisturbed(kind), tmp_path / "run", []
     with pytest.raises(Interrupted) as stopped:
         run_of(kind, checkpoint=path, should_stop=stop_after(done), checkpoint_seconds=1e6)
     assert stopped.value.epoch == done - 1
@@ -72,7 +45,7 @@ def test_stopped_after_any_epoch(tmp_path, kind, done):
 
 def test_stopped_after_every_epoch(tmp_path):
     kind = "random signs and dropout"
-    expected, path = run_of(kind), tmp_path / "run"
+    expected, path = undisturbed(kind), tmp_path / "run"
     for epoch in range(EPOCHS):
         with pytest.raises(Interrupted, match=f"stopped after epoch {epoch}: run the same command again to continue"):
             run_of(kind, checkpoint=path, should_stop=lambda: True)
@@ -152,7 +125,7 @@ def test_a_checkpoint_of_another_training_is_left_alone(tmp_path, caplog, change
 
 
 def test_what_does_not_change_the_result_may_change(tmp_path, caplog):
-    expected = run_of("plain")
+    expected = undisturbed("plain")
     with pytest.raises(Interrupted):
         run_of("plain", checkpoint=tmp_path / "run", should_stop=stop_after(2), checkpoint_seconds=3, device="auto")
     epochs: list[int] = []
@@ -169,7 +142,7 @@ def test_what_does_not_change_the_result_may_change(tmp_path, caplog):
 
 
 def test_a_damaged_checkpoint_begins_again(tmp_path, caplog):
-    expected, path = run_of("plain"), tmp_path / "run"
+    expected, path = undisturbed("plain"), tmp_path / "run"
     with pytest.raises(Interrupted):
         run_of("plain", checkpoint=path, should_stop=stop_after(2))
     path.write_bytes(path.read_bytes()[:-1])
@@ -181,7 +154,7 @@ def test_a_damaged_checkpoint_begins_again(tmp_path, caplog):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_the_disk_is_full_in_the_middle(tmp_path):
-    expected, path = run_of("plain"), tmp_path / "run"
+    expected, path = undisturbed("plain"), tmp_path / "run"
 
     def fill(report):
         if report.epoch == 3:
@@ -211,41 +184,18 @@ def test_tied_weights_stay_tied(tmp_path):
     assert found[2].gate.weight is found[2].value.weight
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-import torch
-sys.path[:0] = ["tests", "tests/training"]
-torch.set_num_threads(1)
-from test_resume import KINDS, small_model, task_of, run_of
-
-kind, path, when = "random signs and dropout", Path(sys.argv[1]), sys.argv[2]
-model = small_model(task_of(kind), **KINDS[kind][0])
-calls = 0
-
-def count():
-    global calls
-    calls += 1
-    if calls == {"in a step": 15, "while writing": 4}[when]:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-if when == "in a step":  # four a training epoch
-    model.register_forward_hook(lambda m, *_: count() if m.training else None)
-else:
-    sys.addaudithook(lambda event, names: count() if event == "os.rename" and str(path) in map(str, names) else None)
-run_of(kind, model=model, checkpoint=path)
-"""
-
-
 @pytest.mark.parametrize("when", ["in a step", "while writing"])
 def test_killed(tmp_path, when):
     """In the third step of epoch 3, or with its checkpoint written but not yet in place."""
     path, kind, epochs = tmp_path / "run", "random signs and dropout", []
-    assert run("-c", KILLED, str(path), when).returncode == -signal.SIGKILL
+    process = server().Process(target=train_until_killed, args=(path, when))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     assert load(path).progress.epoch == 2
     assert ("run.unfinished" in os.listdir(tmp_path)) == (when == "while writing")
     found = run_of(kind, checkpoint=path, on_epoch=lambda report: epochs.append(report.epoch))
-    expected = run_of(kind)
+    expected = undisturbed(kind)
     assert epochs == [3, 4]
     assert found[0] == expected[0]
     assert same_bits(found[1], expected[1])
