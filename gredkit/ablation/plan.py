@@ -9,6 +9,12 @@ from statistics import fmean
 from gredkit.ablation.dataset import about_data
 from gredkit.ablation.described import describe, resolve
 from gredkit.ablation.matching import matched
+from gredkit.ablation.refused import (
+    refuse_axes_without_effect,
+    refuse_overridden_axes,
+    refuse_several_metrics,
+    refuse_unused,
+)
 from gredkit.config.source import Source, as_text, name_of
 from gredkit.config.study import Study
 from gredkit.errors import UserError
@@ -38,8 +44,9 @@ def make_plan(source: Source) -> Plan:
     study = source.load().study
     name = study.name or Path(source.files[0]).stem
     trials = [trial for entry in study.datasets or (None,) for trial in _of_dataset(name, source, study, entry)]
-    _refuse_axes_without_effect(trials)
-    _refuse_several_metrics(trials)
+    refuse_unused(trials, source)
+    refuse_axes_without_effect(trials)
+    refuse_several_metrics(trials)
     tuning = [trial for trial in trials if trial.role == "tune"]
     if tuning:
         return _unique(Plan(name, source, tuple(tuning), to_come=len(trials) - len(tuning)))
@@ -73,7 +80,7 @@ def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> I
     configuration = source.load(entry, study.budget)
     here = configuration.study
     here.check_size(len(study.datasets or (None,)))
-    _refuse_overridden_axes(here, source)
+    refuse_overridden_axes(here, source)
     dataset = name_of(entry) if entry else configuration.trial.dataset
     wanted = None if here.match_params is True else here.match_params
     for point in here.points():
@@ -87,44 +94,12 @@ def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> I
             else:
                 bindings += tuple(matched(composition, spec, wanted))
         trial = Trial(name, point.label, dataset, 0, source, entry, study.budget, bindings, point.bindings)
-        for search in here.tuning_points() if here.tune else ():
+        for search in here.tuning_points(point.bindings) if here.tune else ():
             point_here = trial.point + as_text(search.bindings.items())
             axes = {**point.bindings, **search.bindings}
             tuning = replace(trial, point=point_here, axes=axes, role="tune", tuning=search.label)
             yield from resolve(tuning, here.tune_seeds)
         yield from resolve(trial, here.seeds)
-
-
-def _refuse_overridden_axes(study: Study, source: Source) -> None:
-    axes = {*study.axes, *study.tune, *(binding for bundle in study.variants.values() for binding in bundle)}
-    for binding in source.bindings:
-        if (name := binding.partition("=")[0].strip()) in axes:
-            raise UserError(f"{name!r} is an axis of this study: --set study.axes or the macro that lists its values")
-
-
-def _refuse_axes_without_effect(trials: list[Trial]) -> None:
-    """Raise if all values of an axis give the same trials: then something overrides the axis."""
-    for axis in {name: None for trial in trials for name in trial.axes}:
-        same_but_for_it: dict[str, dict[str, set[str]]] = {}
-        for trial in trials:
-            if axis in trial.axes:
-                others = {name: value for name, value in trial.axes.items() if name != axis}
-                rest = repr((trial.dataset, trial.role, trial.seed, sorted(others.items())))
-                same_but_for_it.setdefault(rest, {}).setdefault(repr(trial.axes[axis]), set()).add(trial.id)
-        compared = [list(values.values()) for values in same_but_for_it.values() if len(values) > 1]
-        if compared and all(len(set.union(*ids)) == 1 for ids in compared):
-            raise UserError(f"the axis {axis!r} changes nothing: something overrides what it sets")
-
-
-def _refuse_several_metrics(trials: list[Trial]) -> None:
-    """Scores of different metrics cannot be compared."""
-    for dataset in {trial.dataset: None for trial in trials}:
-        metrics = sorted({trial.metric for trial in trials if trial.dataset == dataset})
-        if len(metrics) > 1:
-            raise UserError(
-                f"the trials on {dataset} have different metrics, {' and '.join(metrics)}, which cannot be compared: "
-                f"set trial.metric once, outside axes and variants"
-            )
 
 
 def _unique(plan: Plan) -> Plan:

@@ -2,16 +2,16 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import islice
 from typing import Any, Literal
 
 from gredkit import ranges
+from gredkit.config.axes import Bindings, Conditions, check_conditions, grid, one_at_a_time, pairs
 from gredkit.errors import UserError
 
-COMBINATIONS = ("grid", "zip", "one_at_a_time")
-Bindings = Mapping[str, Any]  # gin bindings or macros, by name
+COMBINATIONS = {"grid": grid, "zip": pairs, "one_at_a_time": one_at_a_time}
 Style = Callable[[str, Any], str]  # a label of a binding and its value
 NAME = re.compile(r"\w[\w .-]{0,99}")  # of a study: it is a folder, too
 
@@ -61,6 +61,8 @@ class Study:
 
     An axis is any gin binding or macro with a list of values. `combine` is 'grid' (every combination), 'zip' (the
     first values together, then the second, …) or 'one_at_a_time' (what the files say, then each value alone).
+    `only` says where an axis applies: {'encoders.lru.mode': {'variant.encoder': ('lru',)}} varies the mode of lru and
+    leaves the other encoders alone. The condition is about another axis or a binding of the variants.
     `variants` are named bundles of bindings; with axes beside them, each is combined with each point.
     `match_params` gives each variant as many parameters as the first one has (True), or a number of them.
     `tune` is a grid of bindings that each variant searches with `tune_seeds`; validation chooses.
@@ -73,6 +75,7 @@ class Study:
     seeds: Sequence[int] = (0, 1, 2)
     axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     combine: str = "grid"
+    only: Conditions = field(default_factory=dict)
     variants: Mapping[str, Bindings] = field(default_factory=dict)
     match_params: bool | int = False
     tune: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -100,9 +103,42 @@ class Study:
         if self.combine == "zip" and len({len(values) for values in self.axes.values()}) > 1:
             lengths = ", ".join(f"{axis} {len(values)}" for axis, values in self.axes.items())
             raise UserError(f"axes that are paired need equally many values: {lengths}")
+        check_conditions(self.only, self.axes, self.tune, self.variants.values(), self.combine == "one_at_a_time")
 
     def check_size(self, datasets: int) -> None:
         """Whether there are no more trials than were thought of; they are counted without being made."""
+        points, trials = self._counted(datasets) if self.only else self._computed(datasets)
+        if trials > self.most_trials:
+            least = "at least " if self.only else ""  # counting ended there
+            raise UserError(
+                f"the study has {least}{points:,} variants and {trials:,} trials in all: take values out of its axes, "
+                f"or set study.most_trials = {trials if not self.only else 'a larger number'}"
+            )
+
+    def points(self) -> list[Point]:
+        """Every variant, the base first; the labels are as short as tells them apart."""
+        found = list(self._bound())
+        for style in (_short, _named, _full):
+            points = [
+                Point(_label(name, axes, style) or "base", {**self.variants.get(name, {}), **axes})
+                for name, axes in found
+            ]
+            if len({point.label for point in points}) == len({str(point.bindings) for point in points}):
+                break
+        return points
+
+    def tuning_points(self, variant: Bindings) -> list[Point]:
+        """The grid that a variant searches."""
+        return [Point(_label("", found, _full), found) for found in grid(self.tune, self.only, variant)]
+
+    def _bound(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each named variant ("" if there are none) with each combination of the axes."""
+        for name in self.variants or ("",):
+            combined = COMBINATIONS[self.combine if self.axes else "one_at_a_time"]
+            yield from ((name, axes) for axes in combined(self.axes, self.only, self.variants.get(name, {})))
+
+    def _computed(self, datasets: int) -> tuple[int, int]:
+        """Variants and trials, if no axis has a condition."""
         lengths = [len(values) for values in self.axes.values()]
         if self.combine == "grid":
             points = math.prod(lengths)
@@ -110,46 +146,23 @@ class Study:
             points = max(lengths, default=1) if self.combine == "zip" else 1 + sum(lengths)
         points *= max(len(self.variants), 1)
         searched = math.prod(map(len, self.tune.values())) * len(self.tune_seeds) if self.tune else 0
-        trials = points * datasets * (len(self.seeds) + searched)
-        if trials > self.most_trials:
-            raise UserError(
-                f"the study has {points:,} variants and {trials:,} trials in all: take values out of its axes, or set "
-                f"study.most_trials = {trials}"
-            )
+        return points, points * datasets * (len(self.seeds) + searched)
 
-    def points(self) -> list[Point]:
-        """Every variant, the base first; the labels are as short as tells them apart."""
-        for style in (_short, _named, _full):
-            points = self._points(style)
-            if len({point.label for point in points}) == len({str(point.bindings) for point in points}):
+    def _counted(self, datasets: int) -> tuple[int, int]:
+        """Variants and trials, one by one, until there are too many."""
+        points = trials = 0
+        for name, axes in self._bound():
+            bound = {**self.variants.get(name, {}), **axes}
+            tried = islice(grid(self.tune, self.only, bound) if self.tune else (), self.most_trials + 1)
+            points += 1
+            trials += datasets * (len(self.seeds) + sum(1 for _ in tried) * len(self.tune_seeds))
+            if trials > self.most_trials:
                 break
-        return points
-
-    def tuning_points(self) -> list[Point]:
-        """The grid that every variant searches."""
-        return [_point(zip(self.tune, values, strict=True), _full) for values in product(*self.tune.values())]
-
-    def _points(self, style: Style) -> list[Point]:
-        named = [Point(name, bindings) for name, bindings in self.variants.items()] or [Point("", {})]
-        both = [(variant, point) for variant in named for point in self._points_of_axes(style)]
-        return [
-            Point(", ".join(filter(None, (a.label, b.label))) or "base", {**a.bindings, **b.bindings}) for a, b in both
-        ]
-
-    def _points_of_axes(self, style: Style) -> list[Point]:
-        axes = self.axes
-        if self.combine == "grid":
-            return [_point(zip(axes, values, strict=True), style) for values in product(*axes.values())]
-        if self.combine == "zip" and axes:
-            return [_point(zip(axes, values, strict=True), style) for values in zip(*axes.values(), strict=True)]
-        # One at a time; without axes that is what the files say.
-        alone = (_point([(axis, value)], style) for axis, values in axes.items() for value in values)
-        return [Point("", {}), *alone]
+        return points, trials
 
 
-def _point(bindings: Iterable[tuple[str, Any]], style: Style) -> Point:
-    chosen = dict(bindings)
-    return Point(", ".join(style(name, value) for name, value in chosen.items()), chosen)
+def _label(variant: str, bindings: Bindings, style: Style) -> str:
+    return ", ".join(filter(None, (variant, *(style(name, value) for name, value in bindings.items()))))
 
 
 def _short(binding: str, value: Any) -> str:

@@ -15,6 +15,7 @@ from gredkit.reports.study import (
     HOP_WEIGHTS,
     IDENTITY,
     MEASURED,
+    NOT_SET,
     NOTE,
     PLANNED,
     RESULTS,
@@ -76,9 +77,12 @@ def _from_here(uri: str) -> str:
 def _results(planned: list[Row], trained: Mapping[str, Known], dead: set[str]) -> pd.DataFrame:
     """One row per planned trial: what was planned, how it ended, what was measured, and all its settings."""
     rows = []
+    axes = dict.fromkeys(name for plan in planned for name in plan["axes"])
     for plan in planned:
         row = {name: value for name, value in plan.items() if name not in ("axes", "diameters")}
-        row |= {f"{AXIS}{name}": value for name, value in plan["axes"].items()}
+        for name in axes:
+            unset = plan["K"] if name.rpartition(".")[2] == "K" else NOT_SET
+            row[f"{AXIS}{name}"] = plan["axes"].get(name, unset)
         known = trained.get(plan["id"])
         rows.append(
             row | (_told(known, dead) if known else {"state": TrialState.MISSING.value, "message": "", "run": ""})

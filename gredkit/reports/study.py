@@ -25,6 +25,7 @@ CURVES = (*IDENTITY, "epoch", "train_loss", "validation")
 EIGENVALUES = (*IDENTITY, "layer", "moment", "real", "imag")
 HOP_WEIGHTS = (*IDENTITY, "layer", "moment", "hop", "weight")
 AXIS, SETTING, NOTE = "axis:", "setting:", "note:"  # what further columns begin with
+NOT_SET = "not set"  # the value of an axis that a trial leaves alone
 
 
 def _empty(columns: tuple[str, ...]) -> pd.DataFrame:
@@ -35,10 +36,11 @@ def _empty(columns: tuple[str, ...]) -> pd.DataFrame:
 class StudyData:
     """A study as its last invocation planned it and MLflow knows it.
 
-    results: one row per trial. Its columns are `RESULTS`, then `axis:NAME` for each axis, `note:NAME` for what is said
-    about the data and `setting:NAME` for each setting as gin names it. A trial that MLflow does not have is 'missing';
-    K is None or NaN for the diameter. `seconds_per_epoch` is the mean over all epochs; `jobs` is how many trials ran
-    side by side, and `other_load` the share of the processor that other programs used meanwhile.
+    results: one row per trial. Its columns are `RESULTS`, then `axis:NAME` for each axis (`NOT_SET` where a trial
+    leaves it alone; K is then the trial's own), `note:NAME` for what is said about the data and `setting:NAME` for each
+    setting as gin names it. A trial that MLflow does not have is 'missing'; K is None or NaN for the diameter.
+    `seconds_per_epoch` is the mean over all epochs; `jobs` is how many trials ran side by side, and `other_load` the
+    share of the processor that other programs used meanwhile.
     curves: one row per epoch of a trial; of many epochs only some, evenly spaced.
     eigenvalues: one row per eigenvalue; hop_weights: one row per hop of a layer; only for trials that figures show.
     diameters: median and largest diameter of a sample of each dataset's graphs.

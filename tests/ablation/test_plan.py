@@ -80,10 +80,30 @@ def test_combinations_that_are_the_same_trial_are_trained_once(plan_of):
     assert base.repeated == 0  # the base is one of the values, as expected
 
 
+CONDITIONAL = """
+study.axes = {'variant.model': ('gred', 'gin'), 'variant.encoder': ('lru', 'mean'),
+              'encoders.lru.mode': ('scan', 'loop')}
+study.only = {'variant.encoder': {'variant.model': ('gred',)}, 'encoders.lru.mode': {'variant.encoder': ('lru',)},
+              'encoders.lru.r_min': {'variant.encoder': ('lru',)}}
+study.match_params = True
+study.tune = {'DROPOUT': (0.0, 0.1), 'encoders.lru.r_min': (0.0, 0.9)}
+"""
+
+
+def test_an_axis_with_a_condition_makes_no_meaningless_trials(plan_of):
+    plan = plan_of(CONDITIONAL)
+    assert Counter(trial.variant for trial in plan.trials) == {
+        **{"gred, lru, mode=scan": 4, "gred, lru, mode=loop": 4, "gred, mean": 2, "gin": 2}  # points of their search
+    }
+    assert plan.repeated == 0
+    assert plan.to_come == 4 * 2
+    assert len({round(trial.parameters, -2) for trial in plan.trials if trial.variant.startswith("gred, lru")}) == 1
+
+
 def test_the_id_is_of_what_determines_the_result(plan_of, tmp_path):
     base = ids(plan_of())
     assert ids(plan_of("study.name = 'another'\nstudy.axes = {'K': (None,)}")) == base
-    assert ids(plan_of("", "fit.device='cpu'", "fit.checkpoint_seconds=0.0", "encoders.lstm.stacked_layers=2")) == base
+    assert ids(plan_of("encoders.lstm.stacked_layers=2", "fit.device='cpu'", "fit.checkpoint_seconds=0.0")) == base
     assert ids(plan_of("", "SEEDS=(1, 0)")) == base
     assert ids(plan_of("", "WEIGHT_DECAY=1")) == ids(plan_of("", "WEIGHT_DECAY=1.0"))
     for other in (
@@ -238,6 +258,26 @@ def test_tuning_takes_the_smallest_error_and_leaves_out_what_failed(plan_of):
         ("study.axes = {'variant.encodr': ('lru',)}", (), "did you mean 'encoder'"),
         ("study.axes = {'variant.encoder': ('lru', 'lsmt')}", (), "did you mean 'lstm'"),
         ("variant.encoder == 'lru'", (), "line"),
+        ("variant.model = 'gin'\nstudy.axes = {'variant.encoder': ('lru', 'rnn')}", (), "'gin' has no part 'encoder'"),
+        (
+            "study.axes = {'variant.model': ('gin', 'gps'), 'encoders.lru.mode': ('scan', 'loop')}",
+            (),
+            "'encoders.lru.mode' changes nothing: the models 'gin' and 'gps' have no part 'encoder'",
+        ),
+        ("study.axes = {'encoders.lstm.init': ('orthogonal',)}", (), "no trial with it has variant.encoder = 'lstm'"),
+        ("study.variants = {'a': {}, 'b': {'models.gin.layers': 2}}", (), "with it has variant.model = 'gin'"),
+        ("", ("variant.model='gin'", "variant.encoder='lstm'"), "'variant.encoder' changes nothing: the model 'gin'"),
+        ("", ("encoders.lstm.stacked_layers=2",), "no trial has variant.encoder = 'lstm'"),
+        (
+            "variant.model = 'gin'\nstudy.axes = {'K': (1, 2)}",
+            (),
+            "'K' changes nothing: no model of this study reads hops",
+        ),
+        (
+            "study.axes = {'K': (1, 2)}\nstudy.only = {'KK': {'K': (1,)}}",
+            (),
+            "'KK', which is no axis: did you mean 'K'",
+        ),
     ],
 )
 def test_mistakes_are_seen_before_any_training(plan_of, text, bindings, said):

@@ -45,6 +45,40 @@ def test_named_variants_bundle_bindings_and_combine_with_axes():
     assert bound(study)[-1] == {"LAYERS": 9, "K": 1, "DIM": 16}
 
 
+MODE = {"encoders.lru.mode": {"variant.encoder": ("lru",)}}
+ENCODERS, MODES = ("lru", "rnn", "mean"), ("scan", "loop")
+
+
+def test_an_axis_applies_only_where_its_condition_holds():
+    study = Study(axes={"variant.encoder": ENCODERS, "encoders.lru.mode": MODES, "K": (1, 2)}, only=MODE)
+    lru = [{"variant.encoder": "lru", "encoders.lru.mode": mode, "K": K} for mode in MODES for K in (1, 2)]
+    assert bound(study) == lru + [{"variant.encoder": name, "K": K} for name in ("rnn", "mean") for K in (1, 2)]
+    assert labels(axes={"encoders.lru.mode": MODES, "variant.encoder": ENCODERS}, only=MODE) == [
+        *("mode=scan, lru", "mode=loop, lru", "rnn", "mean")
+    ]
+
+
+def test_conditions_may_follow_from_others_and_concern_variants():
+    axes = {"C": (1, 2), "B": (1, 2), "A": (1, 2)}
+    chain = {"C": {"B": (1,)}, "B": {"A": (1,)}}
+    assert bound(Study(axes=axes, only=chain)) == [
+        *({"C": 1, "B": 1, "A": 1}, {"C": 2, "B": 1, "A": 1}, {"B": 2, "A": 1}, {"A": 2})
+    ]
+    assert bound(Study(axes=axes, only=chain, combine="zip")) == [{"C": 1, "B": 1, "A": 1}, {"A": 2}]
+    named = {"plain": {}, "lru": {"variant.encoder": "lru"}}
+    for combine in ("grid", "one_at_a_time"):
+        study = Study(variants=named, axes={"encoders.lru.mode": MODES}, only=MODE, combine=combine)
+        assert bound(study)[0] == {}
+        assert bound(study)[-2:] == [{"variant.encoder": "lru", "encoders.lru.mode": mode} for mode in MODES]
+
+
+def test_a_variant_tunes_what_it_has():
+    study = Study(axes={"variant.encoder": ("lru", "rnn")}, tune={"T": (1, 2), "R": (3, 4)}, only={
+        "R": {"variant.encoder": ("lru",)}})  # fmt: skip
+    searched = [[dict(found.bindings) for found in study.tuning_points(point.bindings)] for point in study.points()]
+    assert searched == [[{"T": t, "R": r} for t in (1, 2) for r in (3, 4)], [{"T": 1}, {"T": 2}]]
+
+
 def labels(**settings):
     return [point.label for point in Study(**settings).points()]
 
@@ -77,6 +111,12 @@ def test_labels_are_as_short_as_tells_them_apart():
         ({"seeds": (10**23,)}, "a whole number from 0"),
         ({"name": "a/../../b"}, "letters, digits"),
         ({"match_params": -3}, "number of parameters"),
+        ({"axes": {"A": (1,)}, "only": {"A": {"B": (1,)}}}, "'A' depends on 'B', which is no other axis and in no"),
+        ({"axes": {"A": (1,), "B": (1,)}, "only": {"A": {"B": 1}}}, r"only\['A'\]\['B'\] needs a list of values"),
+        ({"axes": {"A": (1,), "B": (1,)}, "only": {"A": {"B": (2,)}}}, "never applies: 'B' has the values 1, and"),
+        ({"axes": {"A": (1,), "B": (1,)}, "only": {"A": {"B": (1,)}, "B": {"A": (1,)}}}, "goes in a circle"),
+        ({"axes": {"A": (1,), "B": (1,)}, "only": {"A": {"B": (1,)}}, "combine": "one_at_a_time"}, "is in no variant"),
+        ({"axes": {"A": (1,)}, "only": {"C": {"A": (1,)}}}, "'C', which is no axis: choose from A"),
     ],
 )
 def test_what_makes_no_sense_is_a_sentence(settings, said):
@@ -88,6 +128,14 @@ def test_a_study_says_its_size_before_it_is_made():
     study = Study(axes={name: range(1000) for name in "ABCDEFGH"}, seeds=(0, 1))
     with pytest.raises(UserError, match=rf"{10**24:,} variants and {4 * 10**24:,} trials in all"):
         study.check_size(datasets=2)
+
+
+def test_conditions_count_in_the_size():
+    axes = {**{name: range(30) for name in "ABC"}, "D": (0, 1)}
+    only = {name: {"D": (1,)} for name in "ABC"}
+    with pytest.raises(UserError, match="at least 5,001 variants and 10,002 trials"):
+        Study(axes=axes, only=only, seeds=(0, 1)).check_size(1)
+    Study(axes=axes, only=only, seeds=(0, 1), most_trials=2 * (30**3 + 1)).check_size(1)
 
 
 @given(AXES, st.sampled_from(("grid", "one_at_a_time")), st.integers(1, 3))

@@ -56,7 +56,7 @@ def heat_maps(results: pd.DataFrame, one: str, other: str) -> Figure:
         panel.set_ylabel(axis_name(down) if first_in_row(panel) else "")
     legend(figure, [
         Rectangle((0, 0), 1, 1, fc="none", ec=INK, lw=1.2, label="best mean (darker is better)"),
-        *[Rectangle((0, 0), 1, 1, fc=PALE, ec="white", label="no trial has a score")] * _gaps(results, one, other),
+        *[Rectangle((0, 0), 1, 1, fc=PALE, ec="white", label="no score here")] * _gaps(results, one, other),
     ])  # fmt: skip
     return figure
 

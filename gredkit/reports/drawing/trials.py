@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 
 from gredkit.registry import METRICS
+from gredkit.reports.study import NOT_SET
 from gredkit.trials.state import TrialState
 
 COLUMNS = ("id", "variant", "dataset", "seed", "state", "metric", "larger_is_better", "test")
 DATASET = "dataset"  # as K: the largest distance of the dataset, of its training split
 LAST_HOP = "setting:last_hop"
+LAST = (None, NOT_SET)  # values of an axis that have no place among the others
 
 
 def compared(results: pd.DataFrame) -> pd.DataFrame:
@@ -73,6 +75,12 @@ def changes_together(results: pd.DataFrame, one: str, other: str) -> bool:
     return len(pairs) <= max(sizes) < sizes[0] * sizes[1]
 
 
+def has_base(results: pd.DataFrame) -> bool:
+    """Whether the first variant leaves all axes alone, so that the others are changes of it."""
+    columns = [name for name in results.columns if str(name).startswith("axis:") and axis_name(name) != "K"]
+    return bool(columns) and len(results) > 0 and bool((results[columns].iloc[0] == NOT_SET).all())
+
+
 def axis_name(column: str) -> str:
     """What an axis is called: `encoder` for `axis:variant.encoder`."""
     return column.removeprefix("axis:").rpartition(".")[2]
@@ -102,12 +110,15 @@ def plain(value: Any) -> Hashable:
 
 
 def values(column: pd.Series) -> list[Hashable]:
-    """The values along an axis: numbers from small to large, others in order of first appearance; None comes last."""
+    """The values along an axis: numbers from small to large, others in order of first appearance; None comes last.
+
+    After them comes `NOT_SET`, if some trials leave the axis alone.
+    """
     found = list(dict.fromkeys(map(plain, column)))
-    rest = [value for value in found if value is not None]
+    rest = [value for value in found if value not in LAST]
     if all(map(is_number, rest)):
         rest.sort(key=float)  # type: ignore[arg-type]
-    return rest + [None] * (None in found)
+    return rest + [value for value in LAST if value in found]
 
 
 def is_number(value: Hashable) -> bool:
@@ -116,8 +127,8 @@ def is_number(value: Hashable) -> bool:
 
 
 def is_numeric(column: pd.Series) -> bool:
-    """Whether an axis is a scale of numbers; None may stand among them."""
-    rest = [value for value in values(column) if value is not None]
+    """Whether an axis is a scale of numbers; None and `NOT_SET` may stand among them."""
+    rest = [value for value in values(column) if value not in LAST]
     return bool(rest) and all(map(is_number, rest))
 
 

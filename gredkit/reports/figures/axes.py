@@ -10,10 +10,12 @@ from gredkit.reports.drawing.lines import cross_lost, fit_scores, ring_best, sco
 from gredkit.reports.drawing.panels import by, head, legend, name_scores, no_scores, panels, wrapped
 from gredkit.reports.drawing.style import looks, themed
 from gredkit.reports.drawing.trials import (
+    LAST,
     axis_columns,
     axis_name,
     changes_together,
     compared,
+    has_base,
     has_scores,
     is_numeric,
     plain,
@@ -42,7 +44,7 @@ class TwoAxes(StudyFigure):
 
     def draw(self, study: StudyData) -> Figure | None:
         trials = compared(study.results)
-        if not has_scores(trials) or len(axis_columns(trials)) != 2 or why_no_map(trials):
+        if not has_scores(trials) or len(axis_columns(trials)) != 2 or why_no_map(trials) or has_base(trials):
             return None
         return axes(study.results)
 
@@ -74,14 +76,15 @@ def _names(results: pd.DataFrame, columns: list[str]) -> pd.Series:
 
 
 def _scale(column: pd.Series) -> tuple[pd.Series, dict[float, str]]:
-    """The place of each number, and the ticks; None is drawn right of the largest."""
+    """The place of each number, and the ticks; None and `NOT_SET` are drawn right of the largest."""
     numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    known = [float(value) for value in values(column) if value is not None]  # type: ignore[arg-type]
+    known = [float(value) for value in values(column) if value not in LAST]  # type: ignore[arg-type]
     far = known[-1] + (known[-1] - known[-2] if len(known) > 1 else 1.0)
     if _logarithmic(known):
         far = known[-1] ** 2 / known[-2]
     ticks = {value: written(plain(value)) for value in known}
-    return numbers.fillna(far), ticks | ({far: "None"} if column.isna().any() else {})
+    others = " or ".join(str(value) for value in values(column) if value in LAST)
+    return numbers.fillna(far), ticks | ({far: others} if others else {})
 
 
 def _logarithmic(numbers: list[float]) -> bool:

@@ -62,6 +62,7 @@ class KAblation(StudyFigure):
             return None
         if len(columns) == 2 and changes_together(trials, *columns):
             return None  # the score does not follow K alone
+        trials = _along_k(trials, column)
         few, said = fewer(trials, lines_of(trials, column), "line", LINES)
         return noted(k_ablation(few, study.diameters, references_of(study.results)), said)
 
@@ -124,6 +125,13 @@ def lines_of(results: pd.DataFrame, column: str) -> pd.Series:
     others = [name for name in axis_columns(results) if name != column]
     names = [", ".join(written(plain(value)) for value in row) for row in results[others].itertuples(index=False)]
     return pd.Series(names if others else "score", index=results.index, dtype=object)
+
+
+def _along_k(results: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The trials of lines that vary K: an axis may apply to some variants only, or be one of several."""
+    lines = lines_of(results, column)
+    varied = results[column].map(plain).groupby([results["dataset"], lines]).transform("nunique", dropna=False) > 1
+    return results[lines.isin(set(lines[varied]))]
 
 
 def _places(rows: pd.DataFrame, column: str, diameter: tuple[float, float] | None) -> pd.Series:

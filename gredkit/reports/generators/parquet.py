@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas as pd
 
 from gredkit.registry import REPORTS
-from gredkit.reports.study import AXIS, StudyData
+from gredkit.reports.study import AXIS, NOT_SET, StudyData
 
 
 @REPORTS.register("parquet")
@@ -20,4 +20,5 @@ def parquet(study: StudyData, folder: Path) -> list[Path]:
 
 def _of_one_type(column: pd.Series) -> pd.Series:
     """Numbers stay numbers; values of several types become text, because a Parquet column has one type."""
+    column = column.mask(column == NOT_SET, None).infer_objects()
     return column if column.dtype != object else column.map(lambda value: None if value is None else str(value))

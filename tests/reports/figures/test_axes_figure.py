@@ -73,7 +73,7 @@ def test_cells_without_a_score_say_why():
     figure = axes(results_frame(crossed(), ["digits"], states=states))
     assert "3\nfailed" in texts(figure)
     assert sum("1/3 lost" in text for text in texts(figure)) == 1
-    assert "no trial has a score" in legend_names(figure)
+    assert "no score here" in legend_names(figure)
 
 
 def test_an_axis_with_one_value_is_no_axis():
