@@ -1,0 +1,1 @@
+"""Layers over pairs of nodes and the distances between them, used by the models of `nn/models`."""
