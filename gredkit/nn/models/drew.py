@@ -9,8 +9,10 @@ from gredkit.data.hops.index import FARTHEST
 from gredkit.data.structures import Structure
 from gredkit.data.task import GraphSpec
 from gredkit.nn.distances.drew_layer import DRewLayer, hop_graphs
-from gredkit.nn.models.base import Component, GraphModel, head
+from gredkit.nn.models.base import Component, GraphModel
+from gredkit.nn.models.base import head as head_of
 from gredkit.nn.models.gred import mean_of_edges
+from gredkit.nn.models.message_passing import share_to_drop
 from gredkit.registry import MODELS
 
 RELEASES = ("graph", "batch")
@@ -18,7 +20,7 @@ RELEASES = ("graph", "batch")
 
 @MODELS.register("drew")
 class DRew(GraphModel):
-    """DRew-GCN: layer t also hears from hop t, of which it hears with a delay (Gutteridge et al., ICML 2023).
+    """DRew-GCN: each layer hears one hop farther than the one before, and far hops late (Gutteridge et al., ICML 2023).
 
     The layer is `nn/distances/drew_layer.py`. It reads no edges; with `edge_features` each node also receives the mean
     of its edges' encoded features, as in `gred`.
@@ -32,7 +34,7 @@ class DRew(GraphModel):
     dim: width of the rows. layers: number of layers. nu: ν, hop k arrives max(k - ν, 0) layers late; 'inf' is no delay.
     hops: the last hop; None is the number of layers. What is beyond K is not read. release: 'graph' or 'batch'.
     dropout: share of each message that is dropped. readout: 'sum', 'mean' (as published), 'max' or 'node'; None is what
-    the task asks. head_layers: 2 or 1.
+    the task asks. head: 'equal' or 'halving' widths. head_layers: 1 to 3.
     Shape: batch of HopData -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 
@@ -49,6 +51,7 @@ class DRew(GraphModel):
         release: str = "graph",
         dropout: float = 0.0,
         readout: str | None = None,
+        head: str = "equal",
         head_layers: int = 2,
     ):
         super().__init__(
@@ -60,10 +63,10 @@ class DRew(GraphModel):
         if hops is not None:
             ranges.whole("hops", hops, 1, FARTHEST)
         ranges.one_of("release", release, RELEASES)
-        ranges.number("dropout", dropout, lambda p: 0 <= p < 1, "a share from 0 to less than 1")
+        share_to_drop("dropout", dropout)
         self.hops, self.release = min(hops or layers, layers), release
         self.layers = nn.ModuleList(DRewLayer(dim, min(t + 1, self.hops), nu, dropout) for t in range(layers))
-        self.head = head(dim, spec.outputs, head_layers)
+        self.head = head_of(dim, spec.outputs, head_layers, shape=head)
 
     def needs(self, K: int | None) -> list[Structure]:
         return [CountedHops(self.hops if K is None else min(K, self.hops)), *super().needs(K)]

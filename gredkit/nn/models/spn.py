@@ -11,6 +11,7 @@ from gredkit.nn.dense import Dense
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.models.base import Component, GraphModel, head
 from gredkit.nn.models.gred import mean_of_edges
+from gredkit.nn.models.message_passing import share_to_drop
 from gredkit.nn.segments import sum_entries
 from gredkit.registry import MODELS
 
@@ -27,7 +28,7 @@ class SPN(GraphModel):
     farther away is not read, nor what is beyond K. dropout: share of each term of the answer that is dropped. initial:
     whether an MLP follows the feature encoder. jumping: whether every layer has a linear head; without it, one head
     reads the last layer. layer_norm: whether what a linear head reads is normalised. readout: 'sum', 'mean', 'max' (as
-    published) or 'node'; None is what the task asks. head_layers: 2 or 1, of the head without `jumping`.
+    published) or 'node'; None is what the task asks. head_layers: 1 to 3, of the head without `jumping`.
     Shape: batch of HopData -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 
@@ -52,7 +53,7 @@ class SPN(GraphModel):
             edges_beside_positions=True,
         )  # fmt: skip
         ranges.whole("hops", hops, 1, FARTHEST)
-        ranges.number("dropout", dropout, lambda p: 0 <= p < 1, "a share from 0 to less than 1")
+        share_to_drop("dropout", dropout)
         self.hops = hops
         self.initial = (
             nn.Sequential(*rectified(dim), nn.Linear(dim, dim), *rectified(dim)) if initial else nn.Identity()

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from golden.baselines import gnn_plus
+from golden.baselines import by_hops, gnn_plus
 from golden.baselines.vectors import Baseline
 
 FAMILIES: dict[str, Callable[[Mapping, Mapping[str, np.ndarray]], Baseline]] = {  # by the first word of `model`
     "gatedgcn": gnn_plus.gated_gcn,
+    "spn": by_hops.spn,
+    "drew": by_hops.drew,
 }
 
 
