@@ -1,7 +1,9 @@
 """The interface of a sequence encoder."""
 
+import math
 from abc import ABC, abstractmethod
 
+import torch
 from torch import Tensor, nn
 
 from gredkit import ranges
@@ -43,3 +45,20 @@ def check_state(dim: int, state_dim: int | None) -> None:
     ranges.width("dim", dim)
     if state_dim is not None:
         ranges.width("state_dim", state_dim)
+
+
+def by_hop(x: Tensor, hops: HopIndex) -> Tensor:
+    """What stands at each hop of each node, zero beyond the end. Shape: x [sets + 1, d] -> [nodes, width, d]"""
+    return hops.grid.sum(x).view(hops.num_nodes, hops.width, x.shape[1])
+
+
+def weights(*layers: nn.Linear) -> list[nn.Parameter]:
+    """The matrices of linear layers, without their biases."""
+    return [one for layer in layers for name, one in layer.named_parameters() if name == "weight"]
+
+
+def initial_steps(size: int, dt_min: float, dt_max: float) -> Tensor:
+    """log Δ for steps that are log-uniform in [dt_min, dt_max], as state space models start. Shape: [size]"""
+    ranges.positive("dt_min", dt_min)
+    ranges.number("dt_max", dt_max, lambda dt: dt_min <= dt <= 100, f"a step from dt_min, which is {dt_min}, to 100")
+    return math.log(dt_min) + torch.rand(size) * (math.log(dt_max) - math.log(dt_min))
