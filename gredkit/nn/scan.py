@@ -1,9 +1,10 @@
-"""A parallel scan: all states of a linear recurrence in logarithmic depth, with its own backward pass."""
+"""A parallel scan: all states of a linear recurrence in logarithmic depth; and the last state alone, without a scan."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from gredkit.nn.kernels.usable import is_transformed
 
@@ -23,6 +24,21 @@ def linear_scan(a: Tensor, b: Tensor, reverse: bool = False) -> Tensor:
         return b
     scan = _states if is_transformed() else _Scan.apply
     return scan(a.flip(-2), b.flip(-2)).flip(-2) if reverse else scan(a, b)
+
+
+def last_state(log_a: Tensor, b: Tensor) -> Tensor:
+    """s_0 of the recurrence s_k = a_k * s_{k+1} + b_k for 0 < a_k <= 1, which runs from the end and starts at zero.
+
+    What is read at place 0 needs no scan: s_0 = Σ_k exp(Σ_{j<k} log a_j) b_k. No exponent is above 0 and none is a
+    difference, so nothing overflows or cancels, and a decay of zero has the gradient zero.
+    Shape: log_a [..., T, d], b [..., T, d] -> [..., d]
+    """
+    return (before(log_a).exp() * b).sum(-2)
+
+
+def before(x: Tensor) -> Tensor:
+    """The sum of all earlier places: Σ_{j<k} x_j. Shape: [..., T, d] -> [..., T, d]"""
+    return F.pad(x[..., :-1, :].cumsum(-2), (0, 0, 1, 0)) if x.shape[-2] else x
 
 
 class _Scan(torch.autograd.Function):
