@@ -22,8 +22,9 @@ pytestmark = pytest.mark.needs("compiler")
 DIM = 6
 TOLERANCE = 2e-4  # of the largest number, beside what rounding does: a norm of equal numbers multiplies it
 ROUNDING = 1e-6  # of the input, another one that PyTorch is asked about where both ways differ by more
+ALIKE = ("gla", "mingru", "retention", "rg_lru")  # modules of PyTorch around the same index, as others below
 LAYERS = {
-    **{f"{name}, sum": {"encoder": name} for name in ENCODERS},
+    **{f"{name}, sum": {"encoder": name} for name in ENCODERS if name not in ALIKE},
     **{f"lru, {name}": {"aggregator": name} for name in AGGREGATORS if name != "sum"},
     **{f"lru by {mode}": {"encoder": partial(LRU, mode=mode, state_dim=5)} for mode in ("kernel", "scan", "loop")},
     "lru by sets": {"encoder": partial(LRU, state_dim=1), "empty_hops": "zero"},

@@ -23,9 +23,27 @@ def by_name(model, recipe=RECIPE):
     return dict(found)
 
 
+RECURRENT = {
+    "attention": (),
+    "gla": ("decay_down.weight", "decay_up.weight", "decay_bias"),
+    "gru": ("rnn.weight_ih_l0", "rnn.weight_hh_l0"),
+    "lru": ("nu_log", "theta_log", "gamma_log", "in_re", "in_im"),
+    "lstm": ("rnn.weight_ih_l0", "rnn.weight_hh_l0"),
+    "mamba": ("log_decay", "step_down.weight", "step_up.weight", "step_up.bias", "input.weight"),
+    "mean": (),
+    "mingru": ("update.weight", "candidate.weight"),
+    "retention": (),
+    "rg_lru": ("decay", "into.weight", "recurrence_gate.weight", "input_gate.weight"),
+    "rnn": ("rnn.weight_ih_l0", "rnn.weight_hh_l0"),
+    "s4d": ("log_dt", "log_decay", "frequency"),
+    "weighted_sum": (),
+}
+ONE_NUMBER_EACH = ("encoder.weight", "encoder.skip")  # for every hop, or every channel
+
+
 def is_recurrent(name):
     """By the names that the modules of gredkit and torch give to their parameters."""
-    return name.endswith(("nu_log", "theta_log", "gamma_log", "in_re", "in_im")) or ".rnn.weight_" in name
+    return any(name.endswith(f".encoder.{one}") for names in RECURRENT.values() for one in names)
 
 
 def expected_decay(name):
@@ -38,12 +56,13 @@ def expected_decay(name):
 def test_every_parameter_of_every_encoder_is_in_one_group(encoder):
     groups = by_name(GRED(SPEC, dim=8, layers=2, encoder=encoder, edge_features="categorical"))
     for name, group in groups.items():
-        if encoder != "weighted_sum" or not name.endswith("encoder.weight"):  # one number a hop
+        if not name.endswith(ONE_NUMBER_EACH):
             assert group["weight_decay"] == expected_decay(name), name
         assert group["factor"] == (0.25 if is_recurrent(name) else 1)
         assert group["lr"] == 0.01 * group["factor"]
     assert {group["weight_decay"] for group in groups.values()} == {0.0, 0.3}
-    assert (0.25 in {group["factor"] for group in groups.values()}) == (encoder in ("lru", "rnn", "lstm", "gru"))
+    recurrent = {name for name, group in groups.items() if group["factor"] == 0.25}
+    assert recurrent == {f"layers.{i}.encoder.{one}" for i in range(2) for one in RECURRENT[encoder]}
 
 
 @pytest.mark.parametrize("aggregator", AGGREGATORS)
