@@ -18,6 +18,7 @@ from torch import Tensor
 
 from gredkit.system.untrusted import Unreadable, read_bytes
 from gredkit.system.writing import writing
+from gredkit.training.schedule import Plateau
 
 log = logging.getLogger(__name__)
 PARTS = ("model", "best", "optimiser")  # the prefixes of the tensors' names
@@ -40,6 +41,7 @@ class Progress:
     best_validation: float = math.nan
     last_improvement: int = -1
     seconds: float = 0.0
+    plateau: Plateau = field(default_factory=Plateau)  # what the schedule of that name has seen
     scaler: Mapping[str, Any] = field(default_factory=dict)  # state of the gradient scaler (float16 only)
 
 
@@ -49,7 +51,7 @@ class Checkpoint:
 
     model: Mapping[str, Tensor]
     best: Mapping[str, Tensor]  # the weights after the best epoch
-    optimiser: Mapping[str, Mapping[str, Tensor]]  # AdamW's state, by the name of the parameter
+    optimiser: Mapping[str, Mapping[str, Tensor]]  # its state, by the name of the parameter
     progress: Progress
 
 
@@ -98,7 +100,8 @@ def _from_bytes(content: bytes) -> Checkpoint:
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
         if metadata["checksum"] != _checksum(tensors, metadata["progress"]):
             raise Damaged("its content has changed since it was written")
-        progress = Progress(**json.loads(metadata["progress"]))
+        stored = json.loads(metadata["progress"])
+        progress = Progress(**{**stored, "plateau": Plateau(**stored.get("plateau", {}))})
         if any(key.partition("/")[0] not in PARTS for key in tensors):
             raise Damaged("it holds unknown tensors")
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:

@@ -127,7 +127,7 @@ def fit(
             raise Diverged(epoch, recipe.learning_rate, "the training loss")
         loss, score = examine(validation, epoch, "validation")
         seconds = time.perf_counter() - begin
-        is_best = state.finish_epoch(task.objective.metric, train_loss, score, len(loader), seconds)
+        is_best = state.finish_epoch(task.objective.metric, train_loss, loss, score, len(loader), seconds)
         if on_epoch is not None:
             speed = len(loader) * min(recipe.batch_size, len(train)) / (trained - begin)
             on_epoch(EpochReport(epoch, train_loss, loss, score, rate, seconds, speed, peak_mb(device), is_best))
@@ -161,11 +161,11 @@ def _train(
     network: nn.Module, state: State, loader: DataLoader, task: Task, device: torch.device
 ) -> tuple[float, float]:
     """Run one epoch; returns its mean loss and its last learning rate. It waits for the device only once."""
-    recipe = state.recipe
+    recipe, reductions = state.recipe, state.progress.plateau.reductions
     rate, total = 0.0, torch.zeros((), device=device)
     network.train()
     for step, batch in enumerate(batches(loader, device), state.progress.steps):
-        rate = recipe.learning_rate * factor(step, recipe.epochs * len(loader), recipe.warmup)
+        rate = recipe.learning_rate * factor(recipe, step, recipe.epochs * len(loader), reductions)
         total += train_step(network, state, batch, task, rate)
     return (total / len(loader)).item(), rate
 

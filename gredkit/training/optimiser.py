@@ -1,4 +1,4 @@
-"""AdamW with a weight decay and a learning rate for each kind of parameter."""
+"""AdamW or Adam with a weight decay and a learning rate for each kind of parameter."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +11,11 @@ from gredkit.training.recipe import Recipe
 EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)
 
 
-def adamw(model: nn.Module, recipe: Recipe) -> torch.optim.AdamW:
+def make_optimiser(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     """The optimiser for all parameters, fused into one kernel where PyTorch supports it."""
     fused = all(p.is_floating_point() for p in model.parameters())  # complex numbers are not supported
-    return torch.optim.AdamW(parameter_groups(model, recipe), lr=recipe.learning_rate, fused=fused)
+    kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[recipe.optimizer]
+    return kind(parameter_groups(model, recipe), lr=recipe.learning_rate, fused=fused)
 
 
 def parameter_groups(model: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:

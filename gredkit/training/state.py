@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from gredkit.data.objectives import Metric
 from gredkit.data.task import SPLITS, Task
 from gredkit.training.checkpoint import Checkpoint, Progress
-from gredkit.training.optimiser import adamw
+from gredkit.training.optimiser import make_optimiser
 from gredkit.training.recipe import Recipe
+from gredkit.training.schedule import reduced
 
 log = logging.getLogger(__name__)
 FREE = (
@@ -35,7 +36,7 @@ class State:
 
     def __init__(self, model: nn.Module, recipe: Recipe, device: torch.device, run: Mapping[str, Any]):
         self.model, self.recipe = model, recipe
-        self.optimiser = adamw(model, recipe)
+        self.optimiser = make_optimiser(model, recipe)
         # In float16 small gradients vanish unless the loss is scaled up.
         self.scaler = torch.amp.GradScaler(device.type, enabled=recipe.precision == "float16")
         self.best: Mapping[str, Tensor] = {}
@@ -43,15 +44,22 @@ class State:
 
     @property
     def is_over(self) -> bool:
-        """Whether all epochs are done, or patience has run out."""
-        epoch, patience = self.progress.epoch, self.recipe.patience
-        return epoch + 1 >= self.recipe.epochs or (
-            patience is not None and epoch - self.progress.last_improvement >= patience
+        """Whether all epochs are done, patience has run out, or the learning rate has become too small."""
+        epoch, recipe = self.progress.epoch, self.recipe
+        waited = epoch - self.progress.last_improvement
+        rate = recipe.learning_rate * reduced(recipe, self.progress.plateau.reductions)
+        return (
+            epoch + 1 >= recipe.epochs
+            or (recipe.patience is not None and waited >= recipe.patience)
+            or (recipe.schedule == "plateau" and rate < recipe.least_rate)
         )
 
-    def finish_epoch(self, metric: Metric, train_loss: float, validation: float, steps: int, seconds: float) -> bool:
+    def finish_epoch(
+        self, metric: Metric, train_loss: float, loss: float, validation: float, steps: int, seconds: float
+    ) -> bool:
         """Record an epoch and keep its weights if it is the best so far; returns whether it is.
 
+        loss, validation: of the validation graphs, the loss and the task's metric
         A score of NaN is worse than any number; while all scores are NaN, the last epoch counts as the best.
         """
         old = self.progress
@@ -65,6 +73,7 @@ class State:
             train_loss=train_loss,
             validation=validation,
             seconds=old.seconds + seconds,
+            plateau=old.plateau.after(loss, self.recipe.plateau_patience),
         )
         if improves:
             self.progress = new = replace(new, last_improvement=new.epoch)

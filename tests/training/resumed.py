@@ -15,6 +15,10 @@ KINDS = {
     "float16": ({"dropout": 0.1}, {"precision": "float16"}),
     "gru": ({"encoder": "gru"}, {"recurrent_factor": 0.1, "warmup": 0.5}),
     "early stopping": ({}, {"patience": 2}),
+    "plateau": (
+        {"dropout": 0.1},
+        {"optimizer": "adam", "schedule": "plateau", "plateau_patience": 0, "warmup": 0.1, "learning_rate": 0.3},
+    ),
 }
 
 

@@ -139,7 +139,7 @@ def test_reports():
         assert report.train_loss == pytest.approx(sum(steps) / 4)
         assert report.validation_loss == pytest.approx(evaluation.loss)
         assert report.validation == evaluation.score
-        assert report.learning_rate == 0.02 * factor(4 * report.epoch + 3, 12, 0.05)
+        assert report.learning_rate == 0.02 * factor(Recipe(), 4 * report.epoch + 3, 12)
         assert report.samples_per_second >= 36 / report.seconds  # the seconds of validation are in there too
         assert report.peak_mb > 10
     scores = [report.validation for report in reports]
@@ -337,3 +337,14 @@ def test_compiled(tmp_path):
     assert found.test_loss == pytest.approx(expected.test_loss, rel=1e-4)
     assert load(tmp_path / "run").model.keys() == as_it_is.state_dict().keys()
     torch._dynamo.reset()
+
+
+def test_the_rate_falls_where_the_loss_does_not_and_training_ends_below_the_least_rate():
+    task, rates = small_task(), []
+    flat = replace(task, objective=replace(task.objective, loss=lambda outputs, y: 0 * outputs.sum()))
+    how = {"schedule": "plateau", "warmup": 0.0, "learning_rate": 0.8, "plateau_patience": 1, "least_rate": 0.15}
+    result = train(
+        small_model(task), flat, epochs=50, **how, on_epoch=lambda report: rates.append(report.learning_rate)
+    )
+    assert rates == [0.8, 0.8, 0.8, 0.4, 0.4, 0.2, 0.2]
+    assert result.final_epoch == 6

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -8,7 +9,7 @@ from gredkit import GRED
 from gredkit.data.task import GraphSpec
 from gredkit.nn.encoders.lru import LRU
 from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, POSITIONAL
-from gredkit.training.optimiser import adamw, parameter_groups, set_rate
+from gredkit.training.optimiser import make_optimiser, parameter_groups, set_rate
 from gredkit.training.recipe import Recipe
 
 SPEC = GraphSpec(nodes=(5,), outputs=2, edges=(3,))
@@ -91,7 +92,7 @@ def test_embeddings_without_a_telling_name_and_tied_weights():
 
 
 def test_set_rate_keeps_the_factor():
-    optimiser = adamw(GRED(SPEC, dim=8, layers=1), RECIPE)
+    optimiser = make_optimiser(GRED(SPEC, dim=8, layers=1), RECIPE)
     set_rate(optimiser, 0.5)
     assert [group["lr"] for group in optimiser.param_groups] == [0.5, 0.5, 0.125]
 
@@ -106,11 +107,23 @@ def adamw_by_hand(p, gradients, rates, decay):
     return p
 
 
+def adam_by_hand(p, gradients, rates, decay):
+    """Kingma and Ba's algorithm 1; the decay is a part of the gradient."""
+    m, v = torch.zeros_like(p), torch.zeros_like(p)
+    for t, (g, rate) in enumerate(zip(gradients, rates, strict=True), 1):
+        g = g + decay * p
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g * g
+        p = p - rate * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
+    return p
+
+
+@pytest.mark.parametrize("by_hand", [adamw_by_hand, adam_by_hand])
 @pytest.mark.parametrize("encoder", [partial(LRU, mode="kernel"), "gru"], ids=["lru", "gru"])
-def test_steps_by_hand(encoder):
+def test_steps_by_hand(encoder, by_hand):
     torch.manual_seed(0)
     model = GRED(SPEC, dim=8, layers=1, encoder=encoder).double()
-    optimiser = adamw(model, RECIPE)
+    optimiser = make_optimiser(model, replace(RECIPE, optimizer=by_hand.__name__.removesuffix("_by_hand")))
     rates = [0.1, 0.3, 0.05]
     gradients = {name: [torch.randn_like(p) for _ in rates] for name, p in model.named_parameters()}
     start = {name: p.detach().clone() for name, p in model.named_parameters()}
@@ -121,14 +134,14 @@ def test_steps_by_hand(encoder):
         optimiser.step()
     for name, p in model.named_parameters():
         factor = 0.25 if is_recurrent(name) else 1.0
-        expected = adamw_by_hand(start[name], gradients[name], [r * factor for r in rates], expected_decay(name))
+        expected = by_hand(start[name], gradients[name], [r * factor for r in rates], expected_decay(name))
         torch.testing.assert_close(p.detach(), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_complex_parameters_are_trained_too():
     model = nn.Module()
     model.eigenvalues = nn.Parameter(torch.ones(2, 2, dtype=torch.complex64))
-    optimiser = adamw(model, Recipe(learning_rate=0.1, weight_decay=0))
+    optimiser = make_optimiser(model, Recipe(learning_rate=0.1, weight_decay=0))
     model.eigenvalues.abs().sum().backward()
     optimiser.step()
     torch.testing.assert_close(model.eigenvalues.detach().real, torch.full((2, 2), 0.9))

@@ -54,6 +54,12 @@ def test_stopped_after_every_epoch(tmp_path):
     assert same_bits(found[1], expected[1])
 
 
+def test_the_schedule_of_an_interrupted_training_has_something_to_remember(tmp_path):
+    with pytest.raises(Interrupted):
+        run_of("plateau", checkpoint=tmp_path / "run", should_stop=stop_after(4))
+    assert load(tmp_path / "run").progress.plateau.reductions > 0
+
+
 def test_a_complete_training_is_only_tested(tmp_path):
     expected = run_of("plain", checkpoint=tmp_path / "run")
     before = (tmp_path / "run").read_bytes()
