@@ -25,7 +25,7 @@ ENOUGH = 2  # batches for the published way: padding makes all of them alike, an
 TITLE = """training step: median (quartiles); peak memory of a step above what the process held before
 oracle: dense GRED, padded to the largest graph of a batch, with one mask per hop and complex states
 published way: the same, but as in the published code padded to the dataset's largest graph, with a parallel scan
-gps: PyTorch Geometric's GPSConv model with the sizes of GraphGPS, without positional encodings"""
+gps: the model `gps` with the sizes of GraphGPS, without positional encodings"""
 
 Step = Callable[[], object]
 

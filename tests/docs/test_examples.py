@@ -45,13 +45,13 @@ def test_a_users_own_encoder_is_listed_and_trained(tmp_path):
 
 
 def test_models_are_compared_and_a_users_own_among_them(tmp_path):
-    code = block("README.md", "Save this as `gcn.py`", "python")
-    assert block("docs/models.md", "Save this as `gcn.py`", "python") == code
+    code = block("README.md", "Save this as `sage.py`", "python")
+    assert block("docs/models.md", "Save this as `sage.py`", "python") == code
     assert commands("docs/models.md", "and compare it with others") == [OWN_MODEL]
-    (tmp_path / "gcn.py").write_text(code)
+    (tmp_path / "sage.py").write_text(code)
     result = run(*OWN_MODEL, *TINY, "--set", "SEEDS=(0,)", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert all(name in result.stdout for name in ("gred", "gps", "gin", "gcn"))
+    assert all(name in result.stdout for name in ("gred", "gps", "gin", "sage"))
 
 
 [OWN_LOSS] = commands("docs/models.md", "and compare it with other losses")

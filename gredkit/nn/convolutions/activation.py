@@ -4,10 +4,10 @@ from torch import nn
 
 from gredkit import ranges
 
-ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU}
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "elu": nn.ELU, "none": nn.Identity}
 
 
 def activation(name: str, parameter: str = "act") -> nn.Module:
-    """'relu' or 'gelu' (the exact one)."""
+    """'relu', 'gelu' (the exact one), 'elu' or 'none'."""
     ranges.one_of(parameter, name, ACTIVATIONS)
     return ACTIVATIONS[name]()

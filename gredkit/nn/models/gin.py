@@ -1,24 +1,32 @@
+import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GINConv, GINEConv
 
-from gredkit import ranges
 from gredkit.data.task import GraphSpec
+from gredkit.nn.convolutions.convolution import ConvolutionLayer
+from gredkit.nn.convolutions.mlp import gin_mlp
 from gredkit.nn.dense import Dense
-from gredkit.nn.models.base import Component, GraphModel, head
+from gredkit.nn.models.base import Component
+from gredkit.nn.models.message_passing import MessagePassingModel
 from gredkit.registry import MODELS
 
 
 @MODELS.register("gin")
-class GIN(GraphModel):
+class GIN(MessagePassingModel):
     """Graph isomorphism network: sums over neighbours and an MLP, layer by layer (Xu et al., ICLR 2019).
 
     h'_v = h_v + drop(relu(BN(MLP((1 + ε) h_v + Σ_{u∈N(v)} h_u)))); with `edge_features` the sum is over
-    relu(h_u + e_uv), which is GINE (Hu et al., ICLR 2020). PyTorch Geometric's layers.
+    relu(h_u + e_uv), which is GINE (Hu et al., ICLR 2020). PyTorch Geometric's layers. With norm='none',
+    learn_eps=False and ffn=True it is GIN+ (Luo et al., ICML 2025).
 
-    dim: width of the rows. layers: number of layers. dropout: share of what is dropped behind each layer.
-    residual: whether h_v is added to the result. learn_eps: whether ε is learned, from 0. readout: 'sum', 'mean',
-    'max' or 'node'; None is what the task asks. head_layers: 2 or 1.
+    dim: width of the rows. layers: number of layers. dropout: share of what is dropped in each block. norm: 'batch',
+    'layer' or 'none', before the activation. mlp_norm: whether there is a batch norm inside the MLP too, as in
+    "Benchmarking GNNs". residual: whether h_v is added to the result. act: 'relu' or 'gelu' behind the norm.
+    learn_eps: whether ε is learned, from 0. ffn: whether feed-forward blocks follow. ffn_act: activation in them, None
+    is `act`. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head: 'equal' or 'halving' widths.
+    head_layers: 1 to 3. all_layers: whether the rows before the first and behind each layer have a dense head each,
+    whose answers are added, as in the paper and in "Benchmarking GNNs"; `head` then has no meaning.
     Shape: batch -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 
@@ -31,29 +39,36 @@ class GIN(GraphModel):
         edge_features: Component | None = None,
         positional: Component = "none",
         dropout: float = 0.0,
+        norm: str = "batch",
+        mlp_norm: bool = False,
         residual: bool = True,
+        act: str = "relu",
         learn_eps: bool = True,
+        ffn: bool = False,
+        ffn_act: str | None = None,
         readout: str | None = None,
+        head: str = "equal",
         head_layers: int = 2,
+        all_layers: bool = False,
     ):
-        super().__init__(spec, dim, layers, features, edge_features, positional, None, readout, head_layers)
-        ranges.number("dropout", dropout, lambda p: 0 <= p < 1, "a share from 0 to less than 1")
+        super().__init__(
+            spec, dim, layers, features, edge_features, positional, dropout, ffn, ffn_act or act, readout, head,
+            head_layers,
+        )  # fmt: skip
         kind = GINConv if edge_features is None else GINEConv
-        self.residual = residual
-        self.layers = nn.ModuleList(kind(relu_mlp(dim), train_eps=learn_eps) for _ in range(layers))
-        self.norms = nn.ModuleList(nn.BatchNorm1d(dim) for _ in range(layers))
-        self.relu, self.dropout = nn.ReLU(), nn.Dropout(dropout)
-        self.head = head(dim, spec.outputs, head_layers)
+        self.layers = nn.ModuleList(
+            ConvolutionLayer(
+                kind(gin_mlp(dim, norm=mlp_norm), train_eps=learn_eps), dim, norm, act, residual, dropout
+            )
+            for _ in range(layers)
+        )  # fmt: skip
+        if all_layers:
+            self.head = nn.ModuleList(Dense(dim, spec.outputs) for _ in range(layers + 1))
 
     def forward(self, batch: Data) -> Tensor:
-        h = self.encode_nodes(batch)
-        edges = {} if self.edge_features is None else {"edge_attr": self.edge_features(batch.edge_attr)}
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            new = self.dropout(self.relu(norm(layer(h, batch.edge_index, **edges))))
-            h = h + new if self.residual else new
-        return self.head(self.pool(h, batch))
-
-
-def relu_mlp(dim: int) -> nn.Sequential:
-    """Dense(relu(Dense(x))). Shape: [items, dim] -> [items, dim]"""
-    return nn.Sequential(Dense(dim, dim), nn.ReLU(), Dense(dim, dim))
+        if not isinstance(self.head, nn.ModuleList):
+            return super().forward(batch)
+        h, e = self.encode_nodes(batch), self.encode_edges(batch)
+        rows = [h, *(h for h, _ in self.steps(h, e, batch.edge_index, batch.batch))]
+        answers = [head(self.pool(h, batch)) for head, h in zip(self.head, rows, strict=True)]
+        return torch.stack(answers).sum(0)

@@ -1,5 +1,7 @@
 """What models that stack message-passing layers share."""
 
+from collections.abc import Iterator
+
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -59,11 +61,19 @@ class MessagePassingModel(GraphModel):
         self, h: Tensor, e: Tensor | None, edge_index: Tensor, graph: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """Through all layers. Shape: h [nodes, dim], e [edges, dim], graph [nodes] -> h, e"""
+        for after in self.steps(h, e, edge_index, graph):
+            h, e = after
+        return h, e
+
+    def steps(
+        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graph: Tensor | None
+    ) -> Iterator[tuple[Tensor, Tensor | None]]:
+        """The rows of nodes and edges behind each layer."""
         for i, layer in enumerate(self.layers):
             h, e = layer(h, e, edge_index, graph)
             if self.feed_forwards:
                 h = self.feed_forwards[i](h)
-        return h, e
+            yield h, e
 
 
 def share_to_drop(name: str, value: float) -> None:

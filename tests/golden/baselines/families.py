@@ -3,11 +3,15 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from golden.baselines import by_hops, gnn_plus
+from golden.baselines import by_hops, gnn_plus, gps
 from golden.baselines.vectors import Baseline
 
 FAMILIES: dict[str, Callable[[Mapping, Mapping[str, np.ndarray]], Baseline]] = {  # by the first word of `model`
     "gatedgcn": gnn_plus.gated_gcn,
+    "gcn": gnn_plus.gcn,
+    "gcne": gnn_plus.gcn,
+    "gin": gnn_plus.gin,
+    "gps": gps.gps,
     "spn": by_hops.spn,
     "drew": by_hops.drew,
 }

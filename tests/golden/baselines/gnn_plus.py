@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 from gredkit import GraphSpec
 from gredkit.nn.models.gatedgcn import GatedGCN
+from gredkit.nn.models.gcn import GCN
+from gredkit.nn.models.gin import GIN
 from gredkit.nn.models.message_passing import MessagePassingModel
 
 FFN = {"norm1_local": "first_norm", "norm2": "last_norm", "ff_linear1": "up", "ff_linear2": "down"}
@@ -21,6 +23,24 @@ def gated_gcn(config: Mapping, file: Mapping[str, np.ndarray]) -> Baseline:
     switches = {"act": "relu", "ffn": config["ffn"], "ffn_act": config["act"]} if plus else {"act": config["act"]}
     model = GatedGCN(spec(config), config["dim"], config["layers"], residual=config["residual"], **switches)
     return Baseline(stack_of(model), partial(ours, GATED), partial(through, model))
+
+
+def gcn(config: Mapping, file: Mapping[str, np.ndarray]) -> Baseline:
+    """Kinds `gcn` and `gcne`, which reads edges."""
+    switches = {"residual": config["residual"], "act": config["act"], "ffn": config["ffn"]}
+    edges = "dense" if config["layer"] == "gcne" else None
+    model = GCN(spec(config), config["dim"], config["layers"], edge_features=edges, **switches)
+    names = {"model.lin": "conv.lin", "model": "conv", "bn_node_x": "norm"}
+    return Baseline(stack_of(model), partial(ours, names), partial(through, model))
+
+
+def gin(config: Mapping, file: Mapping[str, np.ndarray]) -> Baseline:
+    switches = {"residual": config["residual"], "ffn": config["ffn"], "ffn_act": config["act"]}
+    model = GIN(
+        spec(config), config["dim"], config["layers"], edge_features="dense", norm="none", learn_eps=False, **switches
+    )  # fmt: skip
+    names = {"model.nn.0": "conv.nn.0", "model.nn.2": "conv.nn.2", "model": "conv"}
+    return Baseline(stack_of(model), partial(ours, names), partial(through, model))
 
 
 def spec(config: Mapping) -> GraphSpec:
