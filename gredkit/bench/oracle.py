@@ -17,7 +17,7 @@ from torch_geometric.data import Batch, Data
 from gredkit.errors import UserError
 from gredkit.nn.aggregators.sum import SumAggregator
 from gredkit.nn.encoders.lru import LRU
-from gredkit.nn.layer import GREDLayer
+from gredkit.nn.layer import GREDLayer, SetMLP
 from gredkit.nn.models.gred import GRED
 from gredkit.nn.scan import linear_scan
 
@@ -74,6 +74,10 @@ class DenseGRED(nn.Module):
         for layer in model.layers:
             if not isinstance(layer.aggregator, SumAggregator) or not isinstance(layer.encoder, LRU):
                 raise UserError("the dense oracle supports only the aggregator 'sum' and the encoder 'lru'")
+            if not (isinstance(layer.mlp, SetMLP) and isinstance(layer.norm, nn.LayerNorm) and layer.glu is not None):
+                raise UserError("the dense oracle supports only layers with set MLP, norms and GLU")
+            if not (layer.skip and layer.mlp.skip and layer.direction == "far_to_near"):
+                raise UserError("the dense oracle supports only skip connections, and hops from far to near")
         self.model, self.scan = model, scan
 
     def forward(self, batch: Data, dense: DenseBatch) -> Tensor:
@@ -101,6 +105,10 @@ def dense_layer(layer: GREDLayer, h: Tensor, masks: Tensor, dense: DenseBatch, s
 
     Shape: h [B, N, dim], masks [B, K + 1, N, N] -> [B, N, dim]
     """
+    assert isinstance(layer.mlp, SetMLP)
+    assert isinstance(layer.mlp.norm, nn.LayerNorm)
+    assert isinstance(layer.norm, nn.LayerNorm)
+    assert layer.glu is not None
     approximate = layer.gelu.approximate
     a = masks @ h[:, None]
     x = a + layer.mlp.down(F.gelu(layer.mlp.up(normalised(layer.mlp.norm, a)), approximate=approximate))

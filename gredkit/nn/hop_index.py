@@ -33,8 +33,8 @@ class HopIndex:
     """The hop sets and hop sequences of a batch of graphs.
 
     Row s of `sets` lists the members of set s; the last row, number S, is the empty set. The sequence of
-    node v is `seq_set[seq_start[v]:seq_start[v + 1]]`, nearest hop first. Nothing here waits for a device:
-    all shapes follow from `profile`, which is in main memory.
+    node v is `seq_set[seq_start[v]:seq_start[v + 1]]`, nearest hop first; encoders read it from its end. Nothing
+    here waits for a device: all shapes follow from `profile`, which is in main memory.
 
     Shape: num_nodes N, num_sets S (without the empty set), rows R
     """
@@ -46,6 +46,7 @@ class HopIndex:
     last_hop: Tensor  # [N] K, or the diameter of the node's graph
     profile: tuple[int, ...]  # the number of nodes whose hop k is not empty, for k = 0, 1, …
     full_profile: tuple[int, ...]  # the same, but empty hops up to K count too
+    turned: bool = False  # whether the nearest hop stands last, see `near_to_far`
 
     @classmethod
     def of(cls, batch: Data) -> HopIndex:
@@ -88,7 +89,8 @@ class HopIndex:
     @cached_property
     def targets(self) -> Incidence:
         """[N x S + 1] the set at hop 0 of each node, which contains only the node."""
-        return Incidence.one_a_row(self.seq_set[self.seq_start[:-1]], self.num_sets + 1)
+        at = self.seq_start[1:] - 1 if self.turned else self.seq_start[:-1]
+        return Incidence.one_a_row(self.seq_set[at], self.num_sets + 1)
 
     @cached_property
     def sets(self) -> Incidence:
@@ -103,7 +105,7 @@ class HopIndex:
 
     @cached_property
     def row_hop(self) -> Tensor:
-        """[R] the hop of a row, 0 for the target."""
+        """[R] the place of a row in its sequence: its hop, unless the sequences are turned."""
         return torch.arange(self.seq_set.numel(), device=self.seq_set.device) - self.seq_start[self.row_node]
 
     @cached_property
@@ -131,7 +133,7 @@ class HopIndex:
     @cached_property
     def index(self) -> Index:
         """The sequences in the form that the compiled kernels use; only on a CPU."""
-        return Index(outlived(self.seq_start), outlived(self.seq_set), self.num_sets + 1)
+        return Index(outlived(self.seq_start), outlived(self.seq_set), self.num_sets + 1, self.turned)
 
     @cached_property
     def packed(self) -> Packed:
@@ -155,6 +157,14 @@ class HopIndex:
         full = replace(self, seq_length=length, seq_set=seq_set, profile=self.full_profile)
         full.__dict__["sets"] = self.sets
         return full
+
+    @cached_property
+    def near_to_far(self) -> HopIndex:
+        """The same index with every sequence turned: encoders read the target first and the farthest hop last."""
+        last = self.seq_start[1:][self.row_node] - 1
+        turned = replace(self, seq_set=self.seq_set[last - self.row_hop], turned=not self.turned)
+        turned.__dict__["sets"] = self.sets
+        return turned
 
 
 def _total(profiles: Sequence[np.ndarray]) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from training.resumed import EPOCHS, KINDS, epochs_of, run_of
 from training.small import but_seconds, same_bits, small_model, small_task, train, weights
 
 from gredkit import GRED
+from gredkit.nn.encoders.lru import LRU
 from gredkit.system.writing import CannotWrite
 from gredkit.training.checkpoint import load
 from gredkit.training.fit import Interrupted
@@ -188,6 +189,24 @@ def test_tied_weights_stay_tied(tmp_path):
     assert found[0] == expected[0]
     assert same_bits(found[1], expected[1])
     assert found[2].gate.weight is found[2].value.weight
+
+
+def test_shared_layers_and_fixed_eigenvalues_stay_so(tmp_path):
+    def attempt(**how):
+        task = small_task()
+        torch.manual_seed(0)
+        lru = partial(LRU, learned=False, gamma=False)
+        model = GRED(task.spec, dim=16, layers=2, encoder=lru, share_layers=True)
+        return but_seconds(train(model, task, **how)), weights(model), model.layers
+
+    expected = attempt()
+    with pytest.raises(Interrupted):
+        attempt(checkpoint=tmp_path / "run", should_stop=stop_after(2))
+    found = attempt(checkpoint=tmp_path / "run")
+    assert found[0] == expected[0]
+    assert same_bits(found[1], expected[1])
+    assert found[2][0] is found[2][1]
+    assert not found[2][0].encoder.nu_log.requires_grad
 
 
 @pytest.mark.parametrize("when", ["in a step", "while writing"])

@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -24,6 +26,8 @@ class Attention(SequenceEncoder):
     heads: number of attention heads
     order: whether keys and values include a sinusoidal code of k; without it the order of hops is unknown
     """
+
+    has_direction: ClassVar[bool] = False
 
     def __init__(self, dim: int, heads: int = 8, order: bool = False):
         super().__init__()

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,8 @@ class SequenceEncoder(nn.Module, ABC):
 
     dim: width of the rows, the only argument that the layer passes
     """
+
+    has_direction: ClassVar[bool] = True  # whether it reads one hop after another, so that from where to where matters
 
     @abstractmethod
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor: ...

@@ -8,12 +8,14 @@ from gredkit.nn.dense import scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder, check_state
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.kernels import known
-from gredkit.nn.kernels.ops import hop_filter, hop_matrices, hop_scan
+from gredkit.nn.kernels.ops import for_each_state, hop_filter, hop_matrices, hop_scan
+from gredkit.nn.kernels.shapes import Weights
 from gredkit.nn.kernels.usable import can_fuse
 from gredkit.nn.scan import linear_scan
 from gredkit.registry import ENCODERS
 
 MODES = ("auto", "kernel", "scan", "loop")
+NO_PHASE = -200.0  # as θ: exp(θ) is 0 in float32, and 1e-87 in float64
 
 
 @ENCODERS.register("lru")
@@ -28,6 +30,12 @@ class LRU(SequenceEncoder):
     that is read adds Λ^k W_in z_∅; one that is not read adds nothing, and the state only decays. torch.compile
     gains nothing on `scan` and `loop`: it runs their complex numbers as they are.
     Shape: z [sets + 1, dim] -> [nodes, dim]
+
+    state_dim: number of states; None is the width of the model. r_min, r_max, max_phase: where |λ| and the phase of λ
+    start. mode: 'auto', 'kernel', 'scan' or 'loop', see above. eigenvalues: 'complex', or 'real' for θ = -∞, no phase;
+    as W_in and W_out stay complex, each λ then belongs to two real states. learned: whether ν and θ are trained.
+    shared: whether all states have the same λ. gamma: whether γ, which starts as log √(1 - |λ|²), scales the input;
+    without it γ is 0.
     """
 
     def __init__(
@@ -38,14 +46,25 @@ class LRU(SequenceEncoder):
         r_max: float = 1.0,
         max_phase: float = 2 * math.pi,
         mode: str = "auto",
+        eigenvalues: str = "complex",
+        learned: bool = True,
+        shared: bool = False,
+        gamma: bool = True,
     ):
         super().__init__()
         check_state(dim, state_dim)
         ranges.one_of("mode", mode, MODES)
-        self.dim, self.state_dim, self.mode = dim, state_dim or dim, mode
-        self.nu_log, self.theta_log, self.gamma_log = map(
-            nn.Parameter, initial_eigenvalues(self.state_dim, r_min, r_max, max_phase)
+        ranges.one_of("eigenvalues", eigenvalues, ("complex", "real"))
+        self.dim, self.state_dim, self.shared, self.mode = dim, state_dim or dim, shared, mode
+        nu_log, theta_log, gamma_log = initial_eigenvalues(1 if shared else self.state_dim, r_min, r_max, max_phase)
+        is_real = eigenvalues == "real"
+        # What is switched off is a constant in the place of the parameter: all that computes stays as it is.
+        self.nu_log = nn.Parameter(nu_log, requires_grad=learned)
+        self.theta_log = nn.Parameter(
+            torch.full_like(theta_log, NO_PHASE) if is_real else theta_log, requires_grad=learned and not is_real
         )
+        gamma_log = gamma_log.expand(self.state_dim).contiguous() if gamma else torch.zeros(self.state_dim)
+        self.gamma_log = nn.Parameter(gamma_log, requires_grad=gamma)
         # Real and imaginary parts of W_in [state_dim, dim] and W_out [dim, state_dim].
         self.in_re = nn.Parameter(scaled_normal_(torch.empty(self.state_dim, dim), 0.5 / dim))
         self.in_im = nn.Parameter(scaled_normal_(torch.empty(self.state_dim, dim), 0.5 / dim))
@@ -58,7 +77,7 @@ class LRU(SequenceEncoder):
     def eigenvalues(self) -> Tensor:
         """Λ. Shape: [state_dim], complex"""
         decay, angle = self._polar()
-        return torch.polar((-decay).exp(), angle)
+        return torch.polar((-decay).exp(), angle).expand(self.state_dim)
 
     def hop_weights(self, width: int) -> Tensor:
         return torch.linalg.matrix_norm(self.hop_matrices(width)) / math.sqrt(self.dim)
@@ -114,14 +133,14 @@ class LRU(SequenceEncoder):
     def _parts(self) -> Tensor:
         """Real and imaginary parts of Λ. Shape: [2, state_dim]"""
         decay, angle = self._polar()
-        return (-decay).exp() * torch.stack([angle.cos(), angle.sin()])
+        return ((-decay).exp() * torch.stack([angle.cos(), angle.sin()])).expand(2, self.state_dim)
 
-    def _for_kernels(self, z: Tensor, hops: HopIndex) -> list[Tensor] | None:
+    def _for_kernels(self, z: Tensor, hops: HopIndex) -> Weights | None:
         """All weights, if kernels can make this of these rows."""
         if not can_fuse(z) or not known.is_itself(hops) or z.shape[:-1] != (hops.num_sets + 1,):
             return None
         found = known.read((known.RECURRENCE, self), d=z.shape[1])
-        return None if found is None else found.weights[0]
+        return None if found is None else for_each_state(found.weights[0])
 
     def _polar(self) -> tuple[Tensor, Tensor]:
         """-log|Λ| and the phase of Λ, never in half precision: they are multiplied by the hop."""
@@ -129,7 +148,7 @@ class LRU(SequenceEncoder):
         return self.nu_log.to(full).exp(), self.theta_log.to(full).exp()
 
     def extra_repr(self) -> str:
-        return f"{self.dim}, state_dim={self.state_dim}, mode={self.mode!r}"
+        return f"{self.dim}, state_dim={self.state_dim}, shared={self.shared}, mode={self.mode!r}"
 
 
 def initial_eigenvalues(size: int, r_min: float, r_max: float, max_phase: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 from torch import Tensor
 
 from gredkit import ranges
@@ -16,6 +18,8 @@ class Mean(SequenceEncoder):
     With empty_hops='constant', an empty hop counts as one more z_∅; with 'zero' it is not counted.
     Shape: z [sets + 1, dim] -> [nodes, dim]
     """
+
+    has_direction: ClassVar[bool] = False
 
     def __init__(self, dim: int):
         super().__init__()

@@ -1,4 +1,5 @@
 import math
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,8 @@ class WeightedSum(SequenceEncoder):
 
     hops: number of weights; hops from `hops - 1` on share the last one
     """
+
+    has_direction: ClassVar[bool] = False
 
     def __init__(self, dim: int, hops: int = 64):
         super().__init__()

@@ -30,7 +30,7 @@ FUNCTIONS = {
     "start_threads": "c",
     "check_rows": "cnnnpp",
     "transpose": "cnnpppp",
-    "arrange": "cnnnpppppp",
+    "arrange": "cnnnnpppppp",
     "set_sum": "cncpppp",
     "set_mlp_forward": "cncccfppppppp",
     "set_mlp_backward": "cncccpppppppppp",

@@ -7,6 +7,7 @@ setting and `usable` says that kernels can run on these tensors; otherwise the m
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor, nn
 
 from gredkit.nn.kernels import known, ops
@@ -38,7 +39,8 @@ def fused_layer(layer: "GREDLayer", h: Tensor, hops: "HopIndex") -> Tensor | Non
         return done
     sequences = layer.sequences(hops)
     z, x = _rows(layer, a, sequences)
-    return _gated(layer, layer.encoder(z, sequences), x)
+    y = layer.encoder(z, sequences)
+    return _gated(layer, y, x if layer.skip else torch.zeros_like(y))
 
 
 def _rows(layer: "GREDLayer", a: Tensor, hops: "HopIndex") -> tuple[Tensor, Tensor]:
@@ -77,5 +79,5 @@ def _at_once(layers: Sequence[nn.Module], part: known.Part, x: Tensor, hops: "Ho
     sequences: HopIndex = layers[0].sequences(hops)  # type: ignore[operator]
     if not all(layer.encoder.is_folded(sequences) for layer in layers):  # type: ignore[operator, union-attr]
         return None
-    weights = [ops.LayerWeights(one[:8], one[8:15], one[15:]) for one in found.weights]
+    weights = [ops.LayerWeights(one[:8], ops.for_each_state(one[8:15]), one[15:]) for one in found.weights]
     return ops.layers(x, sequences.index, sets, sequences.width, weights, found.gelu, found.eps, found.dropout)

@@ -60,11 +60,12 @@ class Sums(Fixed):
 
 @dataclass(frozen=True, eq=False)
 class Index(Fixed):
-    """The hop sequences of a batch's nodes, nearest hop first; the last set is the empty one."""
+    """The hop sequences of a batch's nodes, nearest hop first or, if they are turned, last; the last set is empty."""
 
     start: Tensor  # [nodes + 1]
     sets: Tensor  # [rows]
     num_sets: int  # including the empty one
+    turned: bool = False
     cuts: Tensor = field(init=False)  # borders (nodes) of parts that share no set except the empty one
     targets: Tensor = field(init=False)  # [nodes] the set at hop 0; each node has its own
     node: Tensor = field(init=False)  # [sets] the node whose hop 0 is this set, or -1
@@ -77,13 +78,13 @@ class Index(Fixed):
         nodes = len(start) - 1
         cuts, targets, node = (_empty(count) for count in (nodes // APART + 2, nodes, self.num_sets))
         counts = _empty(2)
-        call("arrange", nodes, self.num_sets, APART, start, sets, targets, node, cuts, counts)
+        call("arrange", nodes, self.num_sets, APART, int(self.turned), start, sets, targets, node, cuts, counts)
         parts, longest = counts.tolist()
         self._set(start=start, sets=sets, cuts=cuts[: parts + 1], targets=targets, node=node, longest=longest)
         self._set(_versions=self._counted())
 
     def __reduce__(self) -> Any:
-        return Index, (self.start, self.sets, self.num_sets)
+        return Index, (self.start, self.sets, self.num_sets, self.turned)
 
     def __len__(self) -> int:
         return len(self.targets)

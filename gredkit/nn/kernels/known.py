@@ -173,19 +173,28 @@ NORM = Part(
     },
 )
 GELU = Part("GELU", settings={"approximate": alike("gelu", among("none", "tanh"))})
-MLP = Part("SetMLP", parts={"norm": (NORM,), "up": (linear("m", "d"),), "gelu": (GELU,), "down": (linear("d", "m"),)})
+MLP = Part(
+    "SetMLP",
+    parts={"norm": (NORM,), "up": (linear("m", "d"),), "gelu": (GELU,), "down": (linear("d", "m"),)},
+    settings={"skip": exactly(True)},
+)
 RECURRENCE = Part(
     "LRU",
     weights={
-        "nu_log": ("n",),
-        "theta_log": ("n",),
+        "nu_log": ("eigenvalues",),
+        "theta_log": ("eigenvalues",),
         "gamma_log": ("n",),
         "in_re": ("n", "d"),
         "in_im": ("n", "d"),
         "out_re": ("d", "n"),
         "out_im": ("d", "n"),
     },
-    settings={"dim": alike("d", is_size), "state_dim": alike("n", is_size), "mode": exactly("auto", "kernel")},
+    settings={
+        "dim": alike("d", is_size),
+        "state_dim": alike("n", is_size),
+        "shared": lambda value, bound: alike("eigenvalues", is_size)(1 if value is True else bound["n"], bound),
+        "mode": exactly("auto", "kernel"),
+    },
 )
 GLU = Part("GLU", parts={"value": (linear("d", "d"), Part("Identity")), "gate": (linear("d", "d"),)})
 DROPOUT = Part(
@@ -210,7 +219,12 @@ def layer(*aggregator: Part) -> Part:
             "glu": (GLU,),
             "dropout": (DROPOUT,),
         },
-        settings={"dim": anything, "empty_hops": alike("empty_hops", among("constant", "zero"))},
+        settings={
+            "dim": anything,
+            "skip": exactly(True),
+            "empty_hops": alike("empty_hops", among("constant", "zero")),
+            "direction": alike("direction", among("far_to_near", "near_to_far")),
+        },
     )
 
 
@@ -252,7 +266,7 @@ class Found(NamedTuple):
         return self.bound["dropout"] if self.bound["training"] else 0.0
 
 
-def read(*modules: tuple[Part, nn.Module], **bound: Any) -> Found | None:
+def read(*modules: tuple[Part, nn.Module | None], **bound: Any) -> Found | None:
     """What the kernels need to replace the modules, or None if a module differs from the table.
 
     Sizes and settings with the same name must be equal in all modules and equal to those given as `bound`.

@@ -50,6 +50,12 @@ def hop_matrices(width: int, *recurrence: Tensor) -> Tensor:
     return _HopMatrices.apply(width, *recurrence)
 
 
+def for_each_state(recurrence: Weights) -> Weights:
+    """The weights of an LRU, with ν and θ of every state if all states share them."""
+    states = len(recurrence[2])  # as many as γ has
+    return [*(one.expand(states) for one in recurrence[:2]), *recurrence[2:]]
+
+
 def gate(y: Tensor, x: Tensor, weights: Weights, gelu: str, dropout: float) -> Tensor:
     """drop(value(t) ⊙ σ(gate(t))) + x with t = drop(gelu(y)).
 

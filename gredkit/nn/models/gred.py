@@ -1,3 +1,5 @@
+from functools import partial
+
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -21,9 +23,12 @@ class GRED(GraphModel):
     model does. A positional encoding takes its columns out of `dim`.
 
     dim: width of the rows. layers: number of GRED layers. expand: width of the set MLP, as a multiple of dim.
-    glu: 'full' or 'half'. gelu: 'erf' or 'tanh', for all parts that have such a parameter and are not told another.
-    dropout: share of what is dropped behind the encoder and behind the gate. empty_hops: 'constant' or 'zero', see
-    GREDLayer. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head_layers: 2 or 1.
+    glu: 'full', 'half' or 'none'. gelu: 'erf' or 'tanh', for all parts that have such a parameter and are not told
+    another. dropout: share of what is dropped behind the encoder and behind the gate. empty_hops: 'constant' or 'zero',
+    see GREDLayer. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head_layers: 2 or 1.
+    direction: 'far_to_near' or 'near_to_far'. set_mlp, norm: whether the layers have their set MLP and their norms.
+    skip, set_skip: whether a layer adds the row of the node itself, and the set MLP its input. share_layers: whether
+    all layers are one and the same, with the weights of one.
     Shape: batch of HopData -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 
@@ -44,6 +49,12 @@ class GRED(GraphModel):
         empty_hops: str = "constant",
         readout: str | None = None,
         head_layers: int = 2,
+        direction: str = "far_to_near",
+        set_mlp: bool = True,
+        norm: bool = True,
+        skip: bool = True,
+        set_skip: bool = True,
+        share_layers: bool = False,
     ):
         super().__init__(
             spec, dim, layers, features, edge_features, positional, gelu, readout, head_layers,
@@ -51,9 +62,11 @@ class GRED(GraphModel):
         )  # fmt: skip
         aggregator = with_gelu(AGGREGATORS.resolve(aggregator), gelu)
         encoder = with_gelu(ENCODERS.resolve(encoder), gelu)
-        self.layers = nn.ModuleList(
-            GREDLayer(dim, aggregator, encoder, expand, glu, gelu, dropout, empty_hops) for _ in range(layers)
-        )
+        layer = partial(
+            GREDLayer, dim, aggregator, encoder, expand, glu, gelu, dropout, empty_hops, direction, set_mlp, norm, skip,
+            set_skip,
+        )  # fmt: skip
+        self.layers = nn.ModuleList([layer()] * layers if share_layers else [layer() for _ in range(layers)])
         self.head = head(dim, spec.outputs, head_layers, gelu)
 
     def needs(self, K: int | None) -> list[Structure]:
