@@ -11,8 +11,7 @@ from gredkit.ablation.dataset import about_data
 from gredkit.ablation.identity import code_hash, trial_id
 from gredkit.config.configuration import Configuration
 from gredkit.config.study import TrialSettings
-from gredkit.data.hops.index import check_K
-from gredkit.data.hops.structure import Hops
+from gredkit.data.hops.index import FARTHEST, check_K
 from gredkit.data.task import GraphSpec
 from gredkit.nn.composition import Composition
 from gredkit.nn.models.base import needs_of
@@ -87,4 +86,5 @@ def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
 
 def reads_hops(model: nn.Module) -> bool:
     """Whether K has an effect on a model."""
-    return any(isinstance(structure, Hops) for structure in needs_of(model, 0))
+    near, far = ([(one.key, one.label) for one in needs_of(model, K)] for K in (0, FARTHEST))
+    return near != far

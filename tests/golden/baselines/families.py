@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from golden.baselines import by_hops, gnn_plus, gps
+from golden.baselines import by_hops, by_pairs, gnn_plus, gps
 from golden.baselines.vectors import Baseline
 
 FAMILIES: dict[str, Callable[[Mapping, Mapping[str, np.ndarray]], Baseline]] = {  # by the first word of `model`
@@ -14,6 +14,8 @@ FAMILIES: dict[str, Callable[[Mapping, Mapping[str, np.ndarray]], Baseline]] = {
     "gps": gps.gps,
     "spn": by_hops.spn,
     "drew": by_hops.drew,
+    "graphormer": by_pairs.graphormer,
+    "grit": by_pairs.grit,
 }
 
 

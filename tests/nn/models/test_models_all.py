@@ -24,7 +24,10 @@ GRAPHS = {
     "path": (7, [(v, v + 1) for v in range(6)]),
 }
 # Parameters of the second and last layer that cannot have an influence: what it would do to the edges comes too late.
-IDLE = {"gatedgcn": ("layers.1.edge_norm.weight", "layers.1.edge_norm.bias")}
+IDLE = {
+    "gatedgcn": ("layers.1.edge_norm.weight", "layers.1.edge_norm.bias"),
+    "grit": tuple(f"layers.1.pair_{part}.{leaf}" for part in ("out", "norm") for leaf in ("weight", "bias")),
+}
 
 
 def plain(name: str) -> Data:
