@@ -1,7 +1,8 @@
 """Relative random-walk probabilities of all pairs of nodes of a batch.
 
 They are computed for each batch and not kept in the cache: n³ multiplications per step are little beside what a model
-does with n² rows of its width, while n² × steps numbers per graph would fill a disk (CIFAR10, 18 steps: 59 GB).
+does with n² rows of its width, while n² × steps numbers per graph would fill a disk (CIFAR10, 60,000 graphs of 117
+nodes, 18 steps: 59 GB). The published code does the same for CIFAR10.
 """
 
 import torch

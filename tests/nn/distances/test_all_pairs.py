@@ -35,8 +35,7 @@ def test_walks_are_powers_of_the_transition_matrix(graphs, steps, orientation):
     batch = Batch.from_data_list(graphs)
     assert graph_sizes(batch) == [one.num_nodes for one in graphs]
     pairs = AllPairs.of(batch)
-    A = adjacency(batch, pairs, torch.double)
-    found, expected = rrwp(A, pairs, steps, orientation), []
+    found, expected = rrwp(adjacency(batch, pairs, torch.double), pairs, steps, orientation), []
     for one in graphs:
         neighbours = to_networkx(one)
         n = one.num_nodes
