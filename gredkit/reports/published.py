@@ -1,7 +1,12 @@
-"""The numbers in the paper's tables. Its two ablation figures have no numbers, so there are none here."""
+"""The numbers in the paper's tables, and some of other publications. The paper's two ablation figures have none.
+
+Every number carries the number of parameters of its model, where it is known: the paper's tables say "about 500K", but
+the numbers of several baselines come from models with about 100k.
+"""
 
 import functools
 import json
+import math
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -12,18 +17,26 @@ from gredkit.reports.numbers import mean_and_spread, several
 from gredkit.reports.statistics import TASK
 
 LAP_PE = "_lap_pe"  # suffix of the blocks that add the positional encoding
+OURS = "GRED"
+OTHER_SIZE = 1.5  # models whose numbers of parameters differ by more than this factor are of different sizes
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What the paper reports for its own model on a dataset, and after how many epochs (None if not published)."""
+    """What is published for a model on a dataset; None is what is not known.
+
+    epochs, runs: of the paper's own model
+    table: its number in the paper
+    """
 
     model: str
     mean: float
     std: float
-    table: int
+    table: int | None
     epochs: int | None
-    runs: int
+    runs: int | None
+    parameters: int | None
+    source: str
 
     @property
     def score(self) -> str:
@@ -33,8 +46,21 @@ class Reference:
 
     @property
     def budget(self) -> str:
-        """The number of epochs, in words."""
-        return f"{self.epochs} epochs" if self.epochs else "epochs not published"
+        """The number of epochs of the paper's own model, and the number of parameters of others, in words."""
+        if self.model.startswith(OURS):
+            return f"{self.epochs} epochs" if self.epochs else "epochs not published"
+        return f"{in_words(self.parameters)} parameters" if self.parameters else "parameters not published"
+
+    def differs_from(self, parameters: float) -> bool:
+        """Whether a model with so many parameters is of quite another size."""
+        if not self.parameters or not parameters > 0:
+            return False
+        return max(self.parameters / parameters, parameters / self.parameters) > OTHER_SIZE
+
+
+def in_words(parameters: int) -> str:
+    """`about 100k`, or an exact number."""
+    return f"about {parameters // 1000}k" if parameters % 1000 == 0 else f"{parameters:,}"
 
 
 @functools.cache
@@ -62,16 +88,51 @@ def published(dataset: str) -> pd.DataFrame:
     return values[values["dataset"] == dataset.removesuffix(LAP_PE)].reset_index(drop=True)
 
 
-def reference(dataset: str, metric: str) -> Reference | None:
-    """The paper's own model on a dataset by a metric; with positional encoding for a `…_lap_pe`."""
-    model = "GRED+LapPE" if dataset.endswith(LAP_PE) else "GRED"
-    rows = published(dataset)
-    rows = rows[(rows["metric"] == metric) & (rows["model"] == model) & rows["std"].notna()]
-    if rows.empty:
-        return None
-    row = rows.iloc[0]
-    runs = _stored()["tables"][row["table"]]["runs_of_gred"]
-    return Reference(model, row["mean"], row["std"], int(row["number"]), hyperparameters(dataset).get("epochs"), runs)
+@functools.cache
+def elsewhere() -> pd.DataFrame:
+    """Numbers of other publications, with their source; accuracies are fractions."""
+    values = pd.DataFrame(_stored()["elsewhere"]).assign(std=math.nan)
+    values["mean"] = values["mean"].mask(values["metric"].str.endswith("accuracy"), (values["mean"] / 100).round(7))
+    return values
+
+
+def reference(dataset: str, metric: str, model: str = OURS) -> Reference | None:
+    """What is published for a model on a dataset by a metric; the paper's own with positional encoding for `…_lap_pe`.
+
+    The paper's tables come first. The model is found in any case of letters: `gcn` is their GCN.
+    """
+    if model == OURS and dataset.endswith(LAP_PE):
+        model = f"{OURS}+LapPE"
+    for rows in (published(dataset), elsewhere()):
+        is_it = (rows["dataset"] == dataset.removesuffix(LAP_PE)) & (rows["metric"] == metric)
+        found = rows[is_it & (rows["model"].map(plain_name) == plain_name(model))]
+        if len(found):
+            return _reference(found.iloc[0].to_dict(), hyperparameters(dataset).get("epochs"))
+    return None
+
+
+def _reference(row: dict[str, Any], epochs: int | None) -> Reference:
+    parameters = None if pd.isna(row["parameters"]) else int(row["parameters"])
+    if "table" not in row:
+        return Reference(row["model"], row["mean"], row["std"], None, None, None, parameters, row["source"])
+    ours = row["model"].startswith(OURS)
+    runs = _stored()["tables"][row["table"]]["runs_of_gred"] if ours else None
+    return Reference(
+        row["model"], row["mean"], row["std"], int(row["number"]), epochs if ours else None, runs, parameters,
+        f"the paper, table {row['number']}",
+    )  # fmt: skip
+
+
+@functools.cache
+def known_models() -> frozenset[str]:
+    """The plain names of all models of which something is published."""
+    return frozenset(plain_name(model) for values in (_values(), elsewhere()) for model in values["model"])
+
+
+def plain_name(model: str) -> str:
+    """The name of a model as it is compared: without the paper's mark for tuned baselines."""
+    name = model.strip().lower().removesuffix("*")
+    return "gin" if name == "gine" else name
 
 
 def references_of(results: pd.DataFrame) -> dict[str, list[tuple[str, float]]]:

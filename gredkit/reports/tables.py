@@ -90,7 +90,7 @@ def markdown(results: pd.DataFrame) -> str:
     is_single = sum(group == SCORE for group, _ in laid.columns) == 1
     titles = [name if group == SCORE else group if is_single else f"{group}, {name}" for group, name in laid.columns]
     lines = [[Cell("variant"), *map(Cell, titles)], [Cell("---"), *(Cell("---:") for _ in titles)]]
-    lines += [row for row in (*laid.rows, laid.published) if row]
+    lines += [*laid.rows, *laid.published]
     table = [f"| {' | '.join(map(_in_markdown, line))} |" for line in lines]
     return "\n".join([*table, "", *laid.notes, *laid.cost_notes])
 
@@ -119,7 +119,7 @@ def latex(results: pd.DataFrame, caption: str = "", label: str = "") -> str:
         _latex_row([Cell("variant"), *(Cell(name) for _, name in laid.columns)]),
         r"\midrule",
         *map(_latex_row, laid.rows),
-        *([r"\midrule", _latex_row(laid.published)] if laid.published else []),
+        *([r"\midrule", *map(_latex_row, laid.published)] if laid.published else []),
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table*}",

@@ -57,7 +57,7 @@ def _tables(laid: Grid, console: Console) -> list[list[int]]:
 
 def _width(laid: Grid, place: int, wraps: bool) -> int:
     """The columns that a score needs; what stands in brackets behind it may wrap in a terminal."""
-    texts = [_title(laid, place), *(row[place + 1].text for row in (*laid.rows, laid.published) if row)]
+    texts = [_title(laid, place), *(row[place + 1].text for row in (*laid.rows, *laid.published))]
     return max(len(part) for text in texts for part in (text.replace(" (", "\n(").split("\n") if wraps else [text]))
 
 
@@ -71,7 +71,7 @@ def _is_single(laid: Grid) -> bool:
 
 
 def _print(laid: Grid, columns: Sequence[int], console: Console) -> None:
-    rows = [row for row in (*laid.rows, laid.published) if row]
+    rows = [*laid.rows, *laid.published]
     cells = [[row[0], *(row[place + 1] for place in columns)] for row in rows[:MOST]]
     titles = ["variant", *(_title(laid, place) for place in columns)]
     if console.is_terminal:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gredkit.reports.published import hyperparameters, published, reference
+from gredkit.reports.published import elsewhere, hyperparameters, published, reference
 
 MODELS = Path(__file__).parents[2] / "gin" / "models"
 CELLS = [  # table, dataset, model, as printed
@@ -115,3 +115,38 @@ def test_the_gin_blocks_have_the_same(dataset):
             # Where the table has no K, the published code reads up to the dataset's largest distance.
             assert written[1] == ("'dataset'" if name == "K" and value is None else str(value)), macro
     assert re.search(r"^PAPER_EPOCHS", block, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metric", "model", "parameters", "budget"),
+    [
+        ("cifar10", "accuracy", "GCN", 100_000, "about 100k parameters"),
+        ("mnist", "accuracy", "grit", 100_000, "about 100k parameters"),
+        ("cifar10", "accuracy", "Graph MLP-Mixer", 500_000, "about 500k parameters"),
+        ("pattern", "class_mean_accuracy", "GPS", 500_000, "about 500k parameters"),
+        ("zinc", "mae", "PNA", 100_000, "about 100k parameters"),
+        ("zinc", "mae", "GIN", 100_000, "about 100k parameters"),
+        ("zinc", "mae", "GRED", 483_049, "2000 epochs"),
+        ("peptides_func", "average_precision", "GRED", 535_226, "200 epochs"),
+        ("cifar10", "accuracy", "GRED", 510_000, "600 epochs"),
+        ("peptides_func", "average_precision", "gin", 500_000, "about 500k parameters"),  # there it is GINE*
+        ("peptides_func", "average_precision", "gcn+", None, "parameters not published"),
+    ],
+)
+def test_every_number_has_its_budget(dataset, metric, model, parameters, budget):
+    known = reference(dataset, metric, model)
+    assert (known.parameters, known.budget) == (parameters, budget)
+
+
+def test_scores_of_the_main_tables_all_have_a_number_of_parameters():
+    for dataset in ("zinc", "mnist", "cifar10", "pattern", "cluster", "peptides_func", "peptides_struct"):
+        rows = published(dataset)
+        assert rows[rows["std"].notna()]["parameters"].notna().all()
+
+
+def test_numbers_of_other_publications_name_their_source():
+    rows = elsewhere()
+    assert rows["source"].str.len().min() > 5
+    assert reference("peptides_func", "average_precision", "S4G").mean == 0.7293
+    assert reference("cifar10", "accuracy", "GatedGCN+").mean == 0.77218
+    assert dict(zip(rows["model"], rows["parameters"], strict=True))["PNA"] == 387_155

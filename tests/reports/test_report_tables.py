@@ -83,6 +83,23 @@ def test_datasets_with_other_metrics_and_the_paper_beside():
     assert "| GRED, published |" not in markdown(results(MIXED))  # by another metric
 
 
+def test_a_published_model_of_another_size_is_said_to_be_so():
+    made = {
+        ("cifar10", "gred"): [0.7, 0.71, 0.72],
+        ("cifar10", "gcn"): [0.5, 0.51, 0.52],
+        ("cifar10", "own"): [0.1] * 3,
+    }
+    text = markdown(results(made).assign(parameters=512_345))
+    *_, ours, theirs = cells(text)
+    assert ours[:2] == ["GRED, published", "0.76853 ± 0.00185 (600 epochs)"]
+    assert theirs[:2] == ["gcn, published", "0.55710 ± 0.00381 (about 100k parameters)"]
+    other_size = "On cifar10 the published GCN has about 100k parameters, the model here 512,345: not the same budget."
+    assert other_size in text
+    assert "the published GRED has" not in text
+    assert "the published GCN has" not in markdown(results(made).assign(parameters=110_000))
+    assert other_size.replace("%", "") in latex(results(made).assign(parameters=512_345))
+
+
 def test_one_dataset_needs_no_name_above_its_costs():
     header, _, *rows = cells(markdown(STUDIES["one trial"]))
     assert header == ["variant", "zinc (MAE ↓)", "parameters", "seconds per epoch", "peak memory (MB)"]

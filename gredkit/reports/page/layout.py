@@ -6,7 +6,7 @@ import pandas as pd
 
 from gredkit.reports.numbers import DOWN, NOTHING, UP, decimals, mean_and_spread, metric_name, several, significant
 from gredkit.reports.paired import LEAST_PAIRS
-from gredkit.reports.published import Reference, reference
+from gredkit.reports.published import OURS, in_words, known_models, plain_name, reference
 from gredkit.reports.statistics import TASK
 from gredkit.reports.timing import why_no_times, with_kernels
 
@@ -14,7 +14,7 @@ TIME = "seconds_per_epoch"
 COSTS = {"parameters": "parameters", TIME: "seconds per epoch", "peak_mb": "peak memory (MB)"}
 SCORE, TRAIN = "test score", "training score"
 TEST = "paired t test over seeds, corrected"
-PUBLISHED = "GRED, published"
+PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Grid:
 
     columns: list[tuple[str, str]]
     rows: list[list[Cell]]
-    published: list[Cell]  # one row with the paper's values, or nothing
+    published: list[list[Cell]]  # one row per model of which values are published
     notes: list[str]  # what a reader of the scores must know
     cost_notes: list[str]  # what a reader of the costs must know
 
@@ -42,31 +42,30 @@ def grid(summary: pd.DataFrame) -> Grid:
     usual = _usual_seeds(summary)
     columns: list[tuple[str, str]] = []
     cells: list[dict[str, Cell]] = []  # of each column, by variant
-    published: list[Cell] = []
     for (dataset, metric), here in tasks.items():
         digits, arrow = decimals(here["std"]), UP if here["larger_is_better"].iloc[0] else DOWN
         columns.append((SCORE, f"{dataset} ({metric_name(metric)} {arrow})"))
         cells.append({variant: _score(row, digits, usual) for variant, row in here.iterrows()})
-        published.append(_published(reference(dataset, metric)))
     if summary["train_mean"].notna().any():
         for (dataset, metric), here in tasks.items():
             columns.append((TRAIN, f"{dataset} ({metric_name(metric)})"))
             cells.append({variant: _train(row, decimals(here["train_std"])) for variant, row in here.iterrows()})
-            published.append(Cell(""))
     for cost, title in costs(summary).items():
         for (dataset, _), here in tasks.items():
             columns.append((title, dataset))
             cells.append({variant: Cell(_cost(value, cost)) for variant, value in here[cost].items()})
-            published.append(Cell(""))
-    is_known = any(cell.text for cell in published)
+    known = {model: told for model in published_models(summary) if any(told := _published(model, list(tasks)))}
     return Grid(
         columns=columns,
         rows=[
             [Cell(str(variant)), *(column.get(variant, Cell("")) for column in cells)]
             for variant in summary["variant"].unique()
         ],
-        published=[Cell(PUBLISHED), *published] if is_known else [],
-        notes=_notes(summary, usual, is_known),
+        published=[
+            [Cell(f"{model}, {PUBLISHED}"), *(Cell(text) for text in texts), *[Cell("")] * (len(columns) - len(texts))]
+            for model, texts in known.items()
+        ],
+        notes=[*_notes(summary, usual), *_about_published(summary, list(known))],
         cost_notes=_cost_notes(summary),
     )
 
@@ -102,8 +101,39 @@ def _cost(value: float, cost: str) -> str:
     return significant(value) if cost == TIME else f"{value:,.0f}"
 
 
-def _published(known: Reference | None) -> Cell:
-    return Cell(f"{known.score} ({known.budget})" if known else "")
+def published_models(summary: pd.DataFrame) -> list[str]:
+    """The paper's own model, then the variants that are named after a published model."""
+    known = known_models() - {plain_name(OURS)}
+    return [OURS, *(str(name) for name in summary["variant"].unique() if plain_name(str(name)) in known)]
+
+
+def _published(model: str, tasks: list[tuple[str, str]]) -> list[str]:
+    """What is published for a model, one text per task."""
+    found = [reference(dataset, metric, model) for dataset, metric in tasks]
+    return [f"{known.score} ({known.budget})" if known else "" for known in found]
+
+
+def _about_published(summary: pd.DataFrame, models: list[str]) -> list[str]:
+    """On which terms published values stand beside ours."""
+    notes = []
+    if OURS in models:
+        notes.append(
+            f"{OURS}, {PUBLISHED}: from the paper, after the epochs in brackets, so not a comparison on equal terms."
+        )
+    if others := [model for model in models if model != OURS]:
+        notes.append(f"Published values of {', '.join(others)}: in brackets the number of parameters behind them.")
+    for (dataset, metric), here in summary.groupby(TASK, sort=False):
+        sizes = here.set_index("variant")["parameters"]
+        for model in models:
+            ours = [float(size) for name, size in sizes.items() if plain_name(str(name)) == plain_name(model)]
+            size = ours[0] if ours else float(sizes.iloc[0])
+            known = reference(dataset, metric, model)
+            if known and known.differs_from(size) and (ours or model == OURS):
+                notes.append(
+                    f"On {dataset} the published {known.model} has {in_words(known.parameters or 0)} parameters, "
+                    f"the model here {size:,.0f}: not the same budget."
+                )
+    return notes
 
 
 def _usual_seeds(summary: pd.DataFrame) -> int:
@@ -112,7 +142,7 @@ def _usual_seeds(summary: pd.DataFrame) -> int:
     return int(seeds.mode().max()) if len(seeds) else 0
 
 
-def _notes(summary: pd.DataFrame, usual: int, is_published: bool) -> list[str]:
+def _notes(summary: pd.DataFrame, usual: int) -> list[str]:
     """What a reader of the cells must know."""
     if not usual:
         return ["No trial has finished yet." if len(summary) else "There are no trials yet."]
@@ -123,8 +153,6 @@ def _notes(summary: pd.DataFrame, usual: int, is_published: bool) -> list[str]:
         notes.append("Training score: that of the tested model on its training graphs.")
     notes += _about_bold(summary)
     notes.append(f"Trained for {_epochs(summary)}.")
-    if is_published:
-        notes.append(f"{PUBLISHED}: from the paper, after the epochs in brackets, so not a comparison on equal terms.")
     return notes
 
 

@@ -1,6 +1,7 @@
 """The tables of the page: one row per variant and dataset, and one row per trial."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pandas as pd
 from gredkit.reports.again import run_address, trial_command
 from gredkit.reports.numbers import NOTHING, p_value, several, significant
 from gredkit.reports.page.html import Column, Html, folded, joined, number, sortable, tag
-from gredkit.reports.page.layout import PUBLISHED, SCORE, Grid, costs, grid
+from gredkit.reports.page.layout import PUBLISHED, SCORE, Grid, costs, grid, published_models
 from gredkit.reports.published import reference
 from gredkit.reports.statistics import GROUP, TASK
 from gredkit.reports.study import StudyData
@@ -54,7 +55,7 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
     columns = (Column("dataset"), Column("variant"), *(Column(name, True) for name in names), Column("again"))
     rows = [
         *_variants(summary.head(MOST), comparisons, laid, titles, list(costs(summary))),
-        *_published(titles, len(numbers)),
+        *_published(published_models(summary), titles, len(numbers)),
     ]
     return joined([sortable(columns, rows, "Test scores"), tag("p", " ".join(notes), class_="notes")])
 
@@ -105,17 +106,18 @@ def _below(text: str) -> Html:
     return joined([first, tag("small", f"({rest}")] if bracket else [first])
 
 
-def _published(titles: Titles, others: int) -> Iterator[Html]:
-    """One row per dataset of the paper."""
-    for (dataset, metric), title in titles.items():
-        known = reference(dataset, metric)
+def _published(models: list[str], titles: Titles, others: int) -> Iterator[Html]:
+    """One row per dataset and model of which something is published."""
+    for ((dataset, metric), title), model in product(titles.items(), models):
+        known = reference(dataset, metric, model)
         if known:
+            source = f"table {known.table}" if known.table else known.source
             yield tag(
                 "tr",
                 tag("td", title),
-                tag("th", f"{PUBLISHED} (table {known.table})", scope="row"),
+                tag("th", f"{known.model}, {PUBLISHED} ({source})", scope="row"),
                 number(_below(f"{known.score} ({known.budget})"), known.mean),
-                number(known.runs, known.runs),
+                number(known.runs or "", known.runs),
                 *[number("", None)] * (len(DIFFERENCES) + others),
                 tag("td", ""),
                 class_="published",
