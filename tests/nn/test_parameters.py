@@ -11,7 +11,7 @@ SPEC = GraphSpec(nodes=(28,), outputs=1, edges=(4,))
 
 
 @pytest.mark.parametrize("layers", [4, 11, 16])
-@pytest.mark.parametrize("name", ["gru", "lru", "lstm", "rnn"])
+@pytest.mark.parametrize("name", ["gla", "gru", "lru", "lstm", "mingru", "retention", "rg_lru", "rnn"])
 def test_recurrent_variants_meet_the_papers_budget(name, layers):
     def build(width, state):
         return GRED(SPEC, dim=width, layers=layers, encoder=partial(ENCODERS[name], state_dim=state))

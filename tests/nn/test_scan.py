@@ -3,7 +3,7 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
-from gredkit.nn.scan import linear_scan
+from gredkit.nn.scan import before, last_state, linear_scan
 
 LENGTHS = [*range(34), 64, 100]
 DTYPES = [torch.float64, torch.complex128]
@@ -119,3 +119,26 @@ def test_eigenvalues_on_the_unit_circle_do_not_blow_up() -> None:
         torch.ones(1, 500, DIM, dtype=torch.complex128),
     )
     torch.testing.assert_close(states.to(exact.dtype), exact, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("T", [0, 1, 2, 7])
+def test_the_last_state_alone_is_that_of_the_scan(T: int) -> None:
+    """Value and gradients, for decays from almost nothing to one."""
+    torch.manual_seed(0)
+    log_a = -torch.tensor([0.0, 1e-3, 0.5, 300.0], dtype=torch.float64)[torch.randint(4, (2, T, DIM))]
+    log_a, b = log_a.requires_grad_(), torch.randn(2, T, DIM, dtype=torch.float64, requires_grad=True)
+    assert before(b).shape == b.shape
+    found = last_state(log_a, b)
+    expected = linear_scan(log_a.exp(), b, reverse=True)[:, 0] if T else torch.zeros_like(found)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    if T:
+        gradients = [torch.autograd.grad(y.sum(), (log_a, b)) for y in (found, expected)]
+        torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-12)
+
+
+def test_a_decay_of_zero_has_a_finite_gradient() -> None:
+    log_a = torch.tensor([-1e38, -1e38, -1.0, -1e38])[:, None].requires_grad_()
+    b = torch.ones(4, 1, requires_grad=True)
+    state = last_state(log_a, b)
+    assert state.item() == 1
+    assert all(one.isfinite().all() for one in torch.autograd.grad(state.sum(), (log_a, b)))

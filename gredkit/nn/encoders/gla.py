@@ -23,13 +23,14 @@ class GLA(LinearAttention):
     With empty_hops='constant', an empty hop is one more step on z_∅; with 'zero' it is skipped.
     Shape: z [sets + 1, dim] -> [nodes, dim]
 
+    state_dim: columns of values in all heads together; None takes the model's width
     heads: number of heads
     tau: how much slower than σ the keys forget
     rank: width between the two matrices of the decay
     """
 
-    def __init__(self, dim: int, heads: int = 4, tau: float = 16.0, rank: int = 16):
-        size = head_size(dim, heads)
+    def __init__(self, dim: int, state_dim: int | None = None, heads: int = 4, tau: float = 16.0, rank: int = 16):
+        size = head_size(dim, state_dim, heads)
         ranges.positive("tau", tau)
         ranges.width("rank", rank)
         super().__init__(dim, heads, -(-size // 2), size, out_gain=SMALL)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from gredkit import ranges
-from gredkit.nn.encoders.base import SequenceEncoder, by_hop
+from gredkit.nn.encoders.base import SequenceEncoder, by_hop, check_state
 from gredkit.nn.hop_index import HopIndex
 
 MOST_HEADS = 1024
@@ -61,8 +61,8 @@ def xavier(inputs: int, outputs: int, gain: float) -> nn.Linear:
     return layer
 
 
-def head_size(dim: int, heads: int) -> int:
+def head_size(dim: int, state_dim: int | None, heads: int) -> int:
     """The columns of a head, rounded up, at least 2: a single number would lose its size in the norm."""
-    ranges.width("dim", dim)
+    check_state(dim, state_dim)
     ranges.whole("heads", heads, 1, MOST_HEADS)
-    return max(2, -(-dim // heads))
+    return max(2, -(-(state_dim or dim) // heads))

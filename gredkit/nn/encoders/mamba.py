@@ -12,7 +12,8 @@ from gredkit.nn.kernels.usable import is_transformed
 from gredkit.nn.scan import before
 from gredkit.registry import ENCODERS
 
-AT_ONCE = 2**22  # numbers of all states that are in memory at the same time
+AT_ONCE = {"cpu": 2**18}  # numbers of the states that are computed at the same time: they stay in a processor's cache
+ON_OTHERS = 2**24
 
 
 @ENCODERS.register("mamba")
@@ -84,21 +85,25 @@ class _Mixture(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, t: Tensor, weight: Tensor, rate: Tensor) -> Tensor:
         ctx.save_for_backward(t, weight, rate)
-        return torch.cat([_some(t_, w, rate) for t_, w in _parts(rate, t, weight)])
+        total = torch.empty_like(t)
+        for at in _parts(t, rate):
+            total[at] = _some(t[at], weight[at], rate)
+        return total
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         t, weight, rate = ctx.saved_tensors
-        into_t, into_weight, into_rate = [], [], torch.zeros_like(rate)
-        for g, t_, w in _parts(rate, grad, t, weight):
-            kept = (-t_[..., None] * rate).exp() * g[..., None]
-            into_weight.append(kept.sum(1))
-            kept = kept * w[:, None]
-            into_t.append(-(kept * rate).sum(-1))
-            into_rate = into_rate - (kept * t_[..., None]).sum(0)
-        return torch.cat(into_t), torch.cat(into_weight), into_rate
+        into_t, into_weight, into_rate = torch.empty_like(t), torch.empty_like(weight), torch.zeros_like(rate)
+        for at in _parts(t, rate):
+            kept = (-t[at][..., None] * rate).exp() * grad[at][..., None]
+            into_weight[at] = kept.sum(1)
+            kept = kept * weight[at][:, None]
+            into_t[at] = -(kept * rate).sum(-1)
+            into_rate = into_rate - (kept * t[at][..., None]).sum(0)
+        return into_t, into_weight, into_rate
 
 
-def _parts(rate: Tensor, *tensors: Tensor) -> list[tuple[Tensor, ...]]:
-    """Tensors of equally many rows, in parts for which `AT_ONCE` numbers suffice; at least one part."""
-    return list(zip(*(one.split(max(AT_ONCE // rate.numel(), 1)) for one in tensors), strict=True))
+def _parts(t: Tensor, rate: Tensor) -> list[slice]:
+    """Parts of the rows, as many at once as the device can well hold."""
+    rows = max(AT_ONCE.get(t.device.type, ON_OTHERS) // rate.numel(), 1)
+    return [slice(first, first + rows) for first in range(0, len(t), rows)]

@@ -22,12 +22,13 @@ class Retention(LinearAttention):
     With empty_hops='constant', an empty hop has key and value of z_∅; with 'zero' the state only decays.
     Shape: z [sets + 1, dim] -> [nodes, dim]
 
+    state_dim: columns of keys, and of values, in all heads together; None takes the model's width
     heads: number of heads; the columns of a head are rounded up to an even number
     exponent: 1 - 2^-exponent is the decay of the first head; 5 as published, where all heads reach farther than 20 hops
     """
 
-    def __init__(self, dim: int, heads: int = 4, exponent: float = 5.0):
-        size = -(-head_size(dim, heads) // 2) * 2
+    def __init__(self, dim: int, state_dim: int | None = None, heads: int = 4, exponent: float = 5.0):
+        size = -(-head_size(dim, state_dim, heads) // 2) * 2
         ranges.number("exponent", exponent, lambda e: 0 < e <= 20, "a number above 0 and at most 20")
         super().__init__(dim, heads, size, size, out_gain=1.0)
         self.pairs, self.exponent = size // 2, exponent

@@ -18,7 +18,7 @@ from gredkit.data.hops.index import HopData, add_hops
 from gredkit.errors import UserError
 from gredkit.nn.encoders.gla import GLA
 from gredkit.nn.encoders.linear_attention import LinearAttention
-from gredkit.nn.encoders.mamba import Mamba
+from gredkit.nn.encoders.mamba import AT_ONCE, Mamba
 from gredkit.nn.encoders.mingru import MinGRU
 from gredkit.nn.encoders.retention import Retention
 from gredkit.nn.encoders.rg_lru import RGLRU, initial_decays
@@ -115,12 +115,12 @@ def selective(encoder: Mamba, rows: Tensor) -> Tensor:
 LOOPS: dict[str, tuple[Callable[[int], nn.Module], Callable[..., Tensor]]] = {
     "s4d": (S4D, state_space),
     "s4d, inv": (partial(S4D, states=6, init="inv", dt_min=0.1, dt_max=1.0), state_space),
-    "retention": (Retention, retaining),
+    "retention": (partial(Retention, state_dim=9), retaining),
     "retention, one head": (partial(Retention, heads=1, exponent=0.5), retaining),
     "rg_lru": (partial(RGLRU, state_dim=4), real_gates),
     "mingru": (partial(MinGRU, state_dim=4), minimal),
     "mamba": (partial(Mamba, states=4, dt_min=0.1, dt_max=1.0), selective),
-    "gla": (partial(GLA, heads=2, tau=2.0), gated_attention),
+    "gla": (partial(GLA, state_dim=7, heads=2, tau=2.0), gated_attention),
 }
 
 
@@ -247,7 +247,7 @@ def test_mamba_in_many_parts_is_mamba(monkeypatch: pytest.MonkeyPatch) -> None:
     z = torch.randn(hops.num_sets + 1, DIM, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     found = []
     for at_once in (1, 5 * DIM * 4, 2**22):
-        monkeypatch.setattr("gredkit.nn.encoders.mamba.AT_ONCE", at_once)
+        monkeypatch.setitem(AT_ONCE, "cpu", at_once)
         found.append(value_and_gradients(lambda z: encoder(z, hops), z, encoder))
     for other in found[1:]:
         for one, two in zip(found[0], other, strict=True):
@@ -289,6 +289,7 @@ WRONG: dict[str, tuple[str, dict, str]] = {
     ),
     "mamba, steps the wrong way round": ("mamba", {"dt_min": 0.2}, "dt_max is a step from dt_min, which is 0.2"),
     "no states of mamba": ("mamba", {"states": 0}, "states is a whole number from 1 to"),
+    "no state": ("retention", {"state_dim": 0}, "state_dim is a whole number from 1 to"),
     "no heads": ("retention", {"heads": 0}, "heads is a whole number from 1 to 1,024, not 0"),
     "no heads of gla": ("gla", {"heads": 0}, "heads is a whole number from 1 to 1,024, not 0"),
     "a head that remembers nothing": (
