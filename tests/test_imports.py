@@ -23,7 +23,7 @@ HEAVY = ("torch", "torch_geometric", "mlflow", "matplotlib")
 )
 def test_what_needs_no_model_imports_none(statement):
     code = f"import sys, atexit; atexit.register(lambda: print([m for m in {HEAVY} if m in sys.modules])); {statement}"
-    result = run("-c", code)
+    result = run("-c", code, fresh=True)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "[]"
 
@@ -44,7 +44,8 @@ def test_every_public_name_is_there_and_no_other():
         assert getattr(gredkit, name).__name__ == name
         assert name in dir(gredkit)
     for module in ("inference", "nn", "data"):
-        assert run("-c", f"import gredkit; print(gredkit.{module}.__name__)").stdout == f"gredkit.{module}\n"
+        result = run("-c", f"import gredkit; print(gredkit.{module}.__name__)", fresh=True)
+        assert result.stdout == f"gredkit.{module}\n"
     with pytest.raises(AttributeError, match="has no attribute 'GERD'"):
         gredkit.GERD  # noqa: B018
 
@@ -59,7 +60,7 @@ def test_a_warning_about_torch_jit_is_silent_and_every_other_one_is_not():
         ("own", jit, "own"),
         ("else", "x", "torch.jit._script"),
     ):
-        shown[name] = run("-c", f"import gredkit, warnings; {warn.format(message, module)}").stderr
+        shown[name] = run("-c", f"import gredkit, warnings; {warn.format(message, module)}", fresh=True).stderr
     assert shown["torch"] == ""
     assert "FutureWarning" in shown["own"]
     assert "FutureWarning" in shown["else"]
@@ -71,6 +72,6 @@ def test_a_dry_run_imports_no_more_than_it_needs(tmp_path):
     seen = f"import sys, atexit; atexit.register(lambda: print([m for m in {unneeded} if m in sys.modules]))"
     arguments = ["run", "--gin", "ablations/rnn_flavors.gin", "--dry-run", "--set", "DATASETS=('digits',)"]
     command = f"import runpy; sys.argv = {arguments}; runpy.run_module('gredkit.run', run_name='__main__')"
-    result = run("-c", f"{seen}; {command}", cwd=tmp_path)
+    result = run("-c", f"{seen}; {command}", cwd=tmp_path, fresh=True)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "[]"

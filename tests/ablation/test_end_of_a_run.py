@@ -3,7 +3,7 @@
 import shlex
 
 from helpers.commands import run
-from helpers.studies import STUDY, TinyStudy
+from helpers.studies import STUDY, WITHOUT_AXES, TinyStudy
 from helpers.terminals import run_in_terminal
 
 OWN = """
@@ -34,7 +34,7 @@ def works(command: str, study: TinyStudy) -> str:
 
 
 def test_in_a_terminal_it_names_the_best_run_and_the_command_that_uses_it(tmp_path):
-    study = TinyStudy(tmp_path, reports=True)
+    study = TinyStudy(tmp_path, WITHOUT_AXES, reports=True)
     code, printed = run_in_terminal("-m", "gredkit.run", "--gin", "tiny.gin", cwd=tmp_path, columns=100)
     assert code == 0, printed
     assert "Warning" not in printed

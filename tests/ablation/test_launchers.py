@@ -8,6 +8,7 @@ from gredkit.registry import LAUNCHERS
 ON_THIS_MACHINE = "\nlaunchers.slurm.cluster = 'local'\nlaunchers.slurm.gpus = 0\nlaunchers.slurm.cpus = 1\n"
 SMALL = """
 SEEDS = (0, 1)
+EPOCHS = 3
 LAYERS = 1
 DIM = 8
 DROPOUT = 0.1
@@ -35,7 +36,7 @@ def test_trials_are_trained(launcher, wanted, tmp_path):
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_trials_stop_when_asked(launcher, tmp_path):
-    study = TinyStudy(tmp_path, f"{SMALL}{ON_THIS_MACHINE}EPOCHS = 3000")
+    study = TinyStudy(tmp_path, f"{SMALL}{ON_THIS_MACHINE}EPOCHS = 3000\nSEEDS = (0,)")
     process = study.start("--launcher", launcher, "--jobs", "2")
     study.wait_for_epochs(process, 3)
     interrupt(process)

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from helpers.commands import run
 
 from gredkit.ablation.described import resolve
 from gredkit.ablation.plan import after_tuning, make_plan
@@ -139,10 +140,11 @@ def test_the_code_of_a_component_counts_but_comments_do_not(tmp_path):
         (tmp_path / "own_code.py").write_text(OWN.format(**{"name": "own_code", "comment": "", **values}))
         (tmp_path / "study.gin").write_text(f"{TINY}\nstudy.axes = {{'variant.encoder': ('own_code', 'lru')}}")
         code = (
+            "import sys; sys.dont_write_bytecode = True\n"
             "from gredkit.ablation.plan import *\n"
             "for t in make_plan(Source(('study.gin',), (), ('own_code',))).trials: print(t.variant, t.id)"
         )
-        said = subprocess.run([sys.executable, "-B", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+        said = run("-c", code, cwd=tmp_path)
         assert said.returncode == 0, said.stderr
         return {name: {line.split()[1] for line in said.stdout.splitlines() if line.startswith(name)}
                 for name in ("own_code", "lru")}  # fmt: skip

@@ -8,7 +8,7 @@ from contextlib import suppress
 import psutil
 import pytest
 from helpers.small_disk import small_disk
-from helpers.studies import LONG, TRIALS, WITHOUT_AXES, TinyStudy, interrupt
+from helpers.studies import LONG, LONG_HALF, TRIALS, WITHOUT_AXES, TinyStudy, assert_same_scores, interrupt
 
 from gredkit.tracking.tracker import Tracker
 
@@ -36,17 +36,17 @@ def test_the_second_time_nothing_is_trained(undisturbed):
 
 def test_two_at_a_time_give_the_same_results_and_no_report_if_none_is_asked_for(undisturbed, tmp_path):
     study = TinyStudy(tmp_path)
-    result = study.run(*LONG, "--jobs", "2")
+    result = study.run(*LONG_HALF, "--jobs", "2")
     assert result.returncode == 0, result.stderr
     assert "to write a report: python -m gredkit.report --study tiny" in result.stdout
     assert not (tmp_path / "reports").exists()
-    assert study.scores() == undisturbed.scores()
+    assert_same_scores(study, undisturbed, TRIALS // 2)
 
 
-@pytest.mark.parametrize(("finished", "jobs"), [(0, 1), (2, 2)])
-def test_killed_in_the_middle_and_resumed(undisturbed, tmp_path, finished, jobs):
-    study = TinyStudy(tmp_path)
-    process = study.start(*LONG, "--jobs", str(jobs))
+@pytest.mark.parametrize(("finished", "jobs", "trials"), [(0, 1, TRIALS // 2), (2, 2, TRIALS)])
+def test_killed_in_the_middle_and_resumed(undisturbed, tmp_path, finished, jobs, trials):
+    study, arguments = TinyStudy(tmp_path), LONG if trials == TRIALS else LONG_HALF
+    process = study.start(*arguments, "--jobs", str(jobs))
     study.wait_for(process, lambda: len(list(tmp_path.glob("mlartifacts/tiny/*/artifacts/model"))) >= finished)
     study.wait_for_epochs(process, 3)
     started = [json.loads(line) for line in study.events() if '"started"' in line]
@@ -55,9 +55,9 @@ def test_killed_in_the_middle_and_resumed(undisturbed, tmp_path, finished, jobs)
     _, alive = psutil.wait_procs([psutil.Process(e["pid"]) for e in started if psutil.pid_exists(e["pid"])], 10)
     assert not alive  # a trial does not outlive its invocation
 
-    result = study.run(*LONG)
+    result = study.run(*arguments)
     assert result.returncode == 0, result.stderr
-    assert study.scores() == undisturbed.scores()
+    assert_same_scores(study, undisturbed, trials)
     assert study.statuses() == {"FINISHED", "KILLED"}  # the first invocation was killed, no trial is
     for known in study.trials().values():
         assert known.tags["state"] == "finished"
@@ -67,7 +67,7 @@ def test_killed_in_the_middle_and_resumed(undisturbed, tmp_path, finished, jobs)
 
 def test_an_interrupt_ends_the_epoch_and_the_next_invocation_goes_on(undisturbed, tmp_path):
     study = TinyStudy(tmp_path)
-    process = study.start(*LONG, "--jobs", "2")
+    process = study.start(*LONG_HALF, "--jobs", "2")
     study.wait_for_epochs(process, 4)
     interrupt(process)
     out, err = process.communicate(timeout=60)
@@ -80,14 +80,14 @@ def test_an_interrupt_ends_the_epoch_and_the_next_invocation_goes_on(undisturbed
     assert "running" not in states
     assert "RUNNING" not in study.statuses()
 
-    result = study.run(*LONG)
+    result = study.run(*LONG_HALF)
     assert result.returncode == 0, result.stderr
     assert "continues from epoch" in result.stdout
-    assert study.scores() == undisturbed.scores()
+    assert_same_scores(study, undisturbed, TRIALS // 2)
 
 
 def test_a_second_interrupt_stops_at_once_and_damages_nothing(tmp_path):
-    long_epochs = WITHOUT_AXES.replace("graphs = 40", "graphs = 3000").replace("EPOCHS = 3", "EPOCHS = 2")
+    long_epochs = WITHOUT_AXES.replace("graphs = 40", "graphs = 3000").replace("EPOCHS = 3", "EPOCHS = 1")
     study = TinyStudy(tmp_path / "study", long_epochs)
     process = study.start("--jobs", "2")
     study.wait_for(process, lambda: any('"started"' in line for line in study.events()))
@@ -119,31 +119,31 @@ def test_an_interrupt_while_the_first_trial_starts_is_no_crash(tmp_path):
 
 def test_the_same_trial_of_another_study_has_a_run_of_its_own(undisturbed, tmp_path):
     study = TinyStudy(tmp_path)
-    process = study.start(*LONG)
+    process = study.start(*LONG_HALF)
     study.wait_for_epochs(process, 3)
     interrupt(process)
     process.communicate(timeout=60)
-    result = study.run(*LONG, "--set", "study.name='other'")
+    result = study.run(*LONG_HALF, "--set", "study.name='other'")
     assert result.returncode == 0, result.stderr
     other = Tracker("other", f"sqlite:///{tmp_path / 'mlflow.db'}").trials()
     assert {known.state for known in other.values()} == {"finished"}
-    assert set(other) == set(undisturbed.trials())
+    assert set(other) < set(undisturbed.trials())
     assert "interrupted" in {known.state for known in study.trials().values()}
-    assert study.run(*LONG).returncode == 0
-    assert study.scores() == undisturbed.scores()
+    assert study.run(*LONG_HALF).returncode == 0
+    assert_same_scores(study, undisturbed, TRIALS // 2)
 
 
 def test_a_run_that_was_deleted_in_the_meantime_is_told_anew(undisturbed, tmp_path):
     study = TinyStudy(tmp_path)
-    process = study.start(*LONG)
+    process = study.start(*LONG_HALF)
     study.wait_for_epochs(process, 5)
     interrupt(process)
     process.communicate(timeout=60)
     (interrupted,) = (known for known in study.trials().values() if known.state == "interrupted")
     study.tracker().client.delete_run(interrupted.run)
-    result = study.run(*LONG)
+    result = study.run(*LONG_HALF)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert study.scores() == undisturbed.scores()
+    assert_same_scores(study, undisturbed, TRIALS // 2)
     known = study.trials()[interrupted.tags["trial_id"]]
     history = study.tracker().client.get_metric_history(known.run, "train/loss")
     assert sorted(point.step for point in history) == list(range(40))
@@ -151,26 +151,26 @@ def test_a_run_that_was_deleted_in_the_meantime_is_told_anew(undisturbed, tmp_pa
 
 def test_a_study_that_runs_here_already_is_a_sentence(undisturbed, tmp_path):
     study = TinyStudy(tmp_path)
-    first = study.start(*LONG)
+    first = study.start(*LONG_HALF)
     study.wait_for_epochs(first, 1)
-    second = study.run(*LONG)
+    second = study.run(*LONG_HALF)
     assert second.returncode == 2
     assert second.stderr.startswith("error: the study 'tiny' is already running here")
     _, err = first.communicate(timeout=200)
     assert first.returncode == 0, err
-    assert study.scores() == undisturbed.scores()
+    assert_same_scores(study, undisturbed, TRIALS // 2)
 
 
 def test_two_invocations_with_folders_of_their_own_share_the_work(undisturbed, tmp_path):
     study = TinyStudy(tmp_path)
-    first = study.start(*LONG)
+    first = study.start(*LONG_HALF)
     study.wait_for_epochs(first, 1)
-    second = study.run(*LONG, "--work", "another")
+    second = study.run(*LONG_HALF, "--work", "another")
     _, err = first.communicate(timeout=200)
     assert "Traceback" not in err + second.stderr
     assert {first.returncode, second.returncode} <= {0, 1}  # 1: what the other one still trains
-    assert study.run(*LONG).returncode == 0
-    assert study.scores() == undisturbed.scores()
+    assert study.run(*LONG_HALF).returncode == 0
+    assert_same_scores(study, undisturbed, TRIALS // 2)
 
 
 def test_tuning_then_the_seeds_and_nothing_twice(tmp_path):
@@ -192,18 +192,18 @@ def test_tuning_then_the_seeds_and_nothing_twice(tmp_path):
 
 def test_a_worker_that_dies_takes_only_its_trial_with_it(undisturbed, tmp_path):
     study = TinyStudy(tmp_path)
-    process = study.start(*LONG, "--jobs", "2")
+    process = study.start(*LONG_HALF, "--jobs", "2")
     study.wait_for_epochs(process, 2)
     victim = next(json.loads(line)["pid"] for line in study.events() if '"started"' in line)
     os.kill(victim, signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
     assert "its process was ended by SIGKILL" in out
-    assert sorted(known.state for known in study.trials().values()) == ["finished"] * (TRIALS - 1) + ["interrupted"]
+    assert sorted(known.state for known in study.trials().values()) == ["finished", "interrupted"]
 
-    result = study.run(*LONG)
+    result = study.run(*LONG_HALF)
     assert result.returncode == 0, result.stderr
-    assert study.scores() == undisturbed.scores()
+    assert_same_scores(study, undisturbed, TRIALS // 2)
 
 
 RAISING = """

@@ -30,9 +30,10 @@ def undisturbed(server, tmp_path_factory):
 
 
 def faults(seed):
-    """Every fourth answer cut, then every fourth withheld; from then on, anything by chance."""
+    """Every fourth answer cut, then every eighth withheld; from then on, anything by chance."""
     if seed < 2:
-        return lambda number: ("cut", "hang")[seed] if number % 4 == 3 else None
+        fault, every = (("cut", 4), ("hang", 8))[seed]
+        return lambda number: fault if number % every == every - 1 else None
     chance = random.Random(seed)
     return lambda number: chance.choice(FAULTS) if chance.random() < 0.25 else None
 

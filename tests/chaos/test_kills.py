@@ -3,6 +3,7 @@
 import signal
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -14,32 +15,47 @@ from helpers.mlflow_server import MlflowServer
 from helpers.once import assert_everything_once
 from helpers.studies import TRIALS, TinyStudy, fork_servers
 
-EPOCHS = 200
-LONG = ("--set", f"EPOCHS={EPOCHS}", "--jobs", "2")
 VICTIMS = ("the command", "a worker", "the fork server", "the MLflow server")
-LONGEST_WAIT = 3.0  # seconds between two kills
+
+
+@dataclass(frozen=True)
+class Form:
+    """How long the trials are, how often each victim is killed, and the most seconds between two kills."""
+
+    epochs: int
+    times: int
+    longest_wait: float
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return "--set", f"EPOCHS={self.epochs}", "--jobs", "2"
 
 
 @pytest.fixture(scope="module")
-def scores():
+def form(request):
+    return Form(200, 2, 3.0) if request.config.getoption("--long") else Form(80, 1, 1.5)
+
+
+@pytest.fixture(scope="module")
+def scores(form):
     """Of every trial, trained without a disturbance."""
     with TemporaryDirectory() as folder:
         study = TinyStudy(Path(folder))
-        assert study.run(*LONG).returncode == 0
+        assert study.run(*form.arguments).returncode == 0
         return study.scores()
 
 
 class Disturbed:
     """A study that tells a real server, and is started again whenever it has ended."""
 
-    def __init__(self, folder: Path):
-        self.server = MlflowServer(folder)
+    def __init__(self, folder: Path, form: Form):
+        self.form, self.server = form, MlflowServer(folder)
         self.study = TinyStudy(folder / "study", has_store=False)
         self.study.uri = self.server.uri
         self.command = self.start()
 
     def start(self) -> Command:
-        return self.study.start(*LONG, "--tracking-uri", self.server.uri)
+        return self.study.start(*self.form.arguments, "--tracking-uri", self.server.uri)
 
     def ended(self) -> bool:
         """Whether it has ended, of itself or since it was killed; always in a way that a user can read."""
@@ -76,19 +92,19 @@ def children(process: psutil.Process) -> list[psutil.Process]:
 
 
 @pytest.fixture
-def disturbed(tmp_path):
-    disturbed = Disturbed(tmp_path)
+def disturbed(tmp_path, form):
+    disturbed = Disturbed(tmp_path, form)
     yield disturbed
     disturbed.command.kill()
     disturbed.server.stop()
 
 
 @pytest.mark.rounds(short=1, long=13)
-def test_killed_again_and_again_in_random_moments(seed, scores, disturbed, count):
+def test_killed_again_and_again_in_random_moments(seed, form, scores, disturbed, count):
     random, study = Random(seed), disturbed.study
-    victims = random.sample(VICTIMS * 2, 2 * len(VICTIMS))
+    victims = random.sample(VICTIMS * form.times, form.times * len(VICTIMS))
     while victims:
-        time.sleep(random.uniform(0, LONGEST_WAIT))
+        time.sleep(random.uniform(0, form.longest_wait))
         if disturbed.ended():
             if disturbed.command.returncode == 0:
                 break  # all is trained: nobody is left to kill
@@ -104,4 +120,4 @@ def test_killed_again_and_again_in_random_moments(seed, scores, disturbed, count
     assert disturbed.command.returncode == 0, disturbed.command.printed()
     assert study.scores() == scores
     assert len(scores) == TRIALS
-    assert_everything_once(study, EPOCHS)
+    assert_everything_once(study, form.epochs)

@@ -1,7 +1,7 @@
 """Run a command of the package as a real process.
 
 Most of a command's time would be that of importing PyTorch. So commands are forked from a server that has imported what
-they need, as `python -m` would start them: with a session, a folder, streams and an environment of their own. What is
+they need, as `python -m` or `python -c` would start them: with a session, a folder, streams and an environment of their own. What is
 `fresh` starts from nothing, as a user's command does.
 """
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
@@ -53,13 +53,23 @@ def server() -> ForkServerContext:
 
 
 class Command:
-    """`python -m MODULE ARGUMENTS` in a folder, running."""
+    """`python -m MODULE ARGUMENTS` or `python -c CODE ARGUMENTS` in a folder, running.
 
-    def __init__(self, arguments: Sequence[str], cwd: Path):
-        dash, *arguments = arguments
-        assert dash == "-m"
+    terminal: the path of one that it runs in
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str] | None = None,
+        terminal: str | None = None,
+    ):
+        how, *others = arguments
+        assert how in ("-m", "-c")
         self._output = Path(tempfile.mkdtemp(dir=OUTPUT.name))
-        self._process = server().Process(target=become, args=(arguments, str(cwd), dict(os.environ), self._output))
+        told = (how, others, str(cwd), dict(environment or os.environ), self._output, terminal)
+        self._process = server().Process(target=become, args=told)
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -102,7 +112,7 @@ class Command:
 
 def run(*arguments: str, cwd: Path = ROOT, fresh: bool = False) -> subprocess.CompletedProcess[str]:
     """`python ARGUMENTS` in a folder, with what it printed."""
-    if arguments[0] == "-m" and not fresh:
+    if arguments[0] in ("-m", "-c") and not fresh:
         command = Command(arguments, cwd)
         printed = command.communicate(timeout=600)
         assert command.returncode is not None

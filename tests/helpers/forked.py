@@ -1,10 +1,12 @@
 """What a forked process does to become a command."""
 
 import atexit
+import fcntl
 import os
 import runpy
 import signal
 import sys
+import termios
 from collections.abc import Sequence
 from multiprocessing import util
 from pathlib import Path
@@ -16,21 +18,31 @@ IMPORTING_SERVER = "GREDKIT_TESTS_IMPORTING_SERVER"
 start_program = util.spawnv_passfds
 
 
-def become(arguments: list[str], cwd: str, environment: dict[str, str], output: Path) -> None:
-    """Make this process `python -m ARGUMENTS`, writing to two files."""
+def become(
+    how: str, arguments: list[str], cwd: str, environment: dict[str, str], output: Path, terminal: str | None
+) -> None:
+    """Make this process `python HOW ARGUMENTS`, where HOW is -m or -c, writing to two files or to a terminal."""
     os.setsid()
     os.chdir(cwd)
     os.environ.clear()
     os.environ |= environment
-    for number, stream in ((1, "stdout"), (2, "stderr")):
-        os.dup2(os.open(output / stream, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    if terminal is not None:
+        for number in range(3):
+            os.dup2(os.open(terminal, os.O_RDWR), number)
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    else:
+        for number, stream in ((1, "stdout"), (2, "stderr")):
+            os.dup2(os.open(output / stream, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[:] = [cwd, *(path for path in sys.path if path not in ("", str(Path(__file__).parents[1])))]
-    sys.argv = arguments
+    sys.argv = arguments if how == "-m" else ["-c", *arguments[1:]]
     if IMPORTING_SERVER not in environment:
         util.spawnv_passfds = fork_server
     try:
-        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+        if how == "-m":
+            runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+        else:
+            exec(arguments[0], {"__name__": "__main__"})
     finally:
         atexit._run_exitfuncs()
 

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -30,16 +31,22 @@ datasets.ring_transfer.distance = 2
 datasets.ring_transfer.graphs = 40
 """
 TRIALS = 4
+CACHED = Path(__file__).parents[2] / ".pytest_cache" / "stores"
 LONG = ("--set", "EPOCHS=40")
+LONG_HALF = (*LONG, "--set", "ENCODERS=('lru',)")  # two of the four trials
 WITHOUT_AXES = "".join(line for line in STUDY.splitlines(keepends=True) if "ENCODERS" not in line)
 
 
 @functools.cache
 def empty_store() -> bytes:
-    """A store whose tables MLflow has made, which takes it some seconds."""
-    with tempfile.TemporaryDirectory() as folder:
-        connect(f"sqlite:///{folder}/mlflow.db")
-        return Path(folder, "mlflow.db").read_bytes()
+    """A store whose tables MLflow has made, which takes it some seconds: it is kept for the next session."""
+    kept = CACHED / f"mlflow-{version('mlflow')}.db"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+            connect(f"sqlite:///{folder}/mlflow.db")
+            Path(folder, "mlflow.db").rename(kept)
+    return kept.read_bytes()
 
 
 class TinyStudy:
@@ -95,6 +102,13 @@ class TinyStudy:
 
     def statuses(self) -> set[str]:
         return {run.info.status for run in self.tracker().search()}
+
+
+def assert_same_scores(study: TinyStudy, other: TinyStudy, trials: int = TRIALS) -> None:
+    """All trials of a study have finished with the scores that they have in the other one."""
+    found, expected = study.scores(), other.scores()
+    assert len(found) == trials
+    assert found == {name: expected[name] for name in found}
 
 
 def interrupt(process: Command) -> None:

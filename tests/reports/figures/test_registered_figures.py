@@ -143,5 +143,5 @@ def test_a_figure_of_the_users_own_is_in_the_report_and_on_the_page(tmp_path):
 
 def test_only_those_who_draw_load_matplotlib(tmp_path):
     load = "import sys, gredkit.config.bindings as gin; gin.load(); import gredkit.reports.write"
-    result = run("-c", f"{load}; print('matplotlib.figure' in sys.modules)", cwd=tmp_path)
+    result = run("-c", f"{load}; print('matplotlib.figure' in sys.modules)", cwd=tmp_path, fresh=True)
     assert result.stdout == "False\n", result.stderr
