@@ -45,7 +45,7 @@ def test_settings_of_parts_that_a_model_does_not_ask_for_are_not_tracked(study):
 
 
 def test_the_same_command_again_trains_nothing(study):
-    again = study.run("--import", "two_looks", "--jobs", "2")
+    again = study.run("--import", "two_looks", "--jobs", "2", "--no-report")
     assert "4 finished before" in again.stdout
 
 

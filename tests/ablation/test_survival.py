@@ -244,14 +244,14 @@ def test_trials_that_diverge_or_raise_do_not_stop_the_study(tmp_path):
     assert "- (2 failed)" in table
     assert "- (2 diverged)" in table
 
-    again = study.run("--import", "raising")
+    again = study.run("--import", "raising", "--no-report")
     assert again.returncode == 1
     assert "2 failed before, 2 diverged before (--retry" in again.stdout
     assert "running" not in again.stdout
 
     (tmp_path / "broken").unlink()
     before = {name: known.run for name, known in study.trials().items()}
-    retried = study.run("--import", "raising", "--retry")
+    retried = study.run("--import", "raising", "--retry", "--no-report")
     assert retried.returncode == 0, retried.stdout
     after = study.trials()
     assert set(after) == set(before)

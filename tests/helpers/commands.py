@@ -1,8 +1,8 @@
 """Run a command of the package as a real process.
 
 Most of a command's time would be that of importing PyTorch. So commands are forked from a server that has imported what
-they need, as `python -m` or `python -c` would start them: with a session, a folder, streams and an environment of their own. What is
-`fresh` starts from nothing, as a user's command does.
+they need, as `python -m` or `python -c` would start them: with a session, a folder, streams and an environment of their
+own. What is `fresh` starts from nothing, as a user's command does.
 """
 
 import functools
@@ -35,6 +35,11 @@ NEEDED = [
     "mlflow.tracking",
     "pandas",
     "sklearn.metrics",
+    "seaborn",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_pdf",
+    "fontTools.subset",
+    "pyarrow.parquet",
 ]
 OUTPUT = tempfile.TemporaryDirectory(prefix="gredkit-tests-")  # of all commands; removed when the tests end
 
