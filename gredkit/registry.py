@@ -182,6 +182,7 @@ def hyperparameters(component: Component) -> dict[str, Any]:
 
 AGGREGATORS = Registry("aggregator", "aggregators", "gredkit.nn.aggregators")
 ENCODERS = Registry("encoder", "encoders", "gredkit.nn.encoders")
+SEQUENCES = Registry("sequence extractor", "sequences", "gredkit.nn.sequences")
 POSITIONAL = Registry("positional encoding", "positional", "gredkit.nn.positional")
 FEATURES = Registry("feature encoder", "features", "gredkit.nn.features")
 MODELS = Registry("model", "models", "gredkit.nn.models")
@@ -195,7 +196,7 @@ FIGURES = Registry("figure", "figures", "gredkit.reports.figures")
 CONFIGURED: dict[str, Registry] = {  # what gin files can set
     registry.plural: registry
     for registry in (
-        *(AGGREGATORS, ENCODERS, POSITIONAL, FEATURES, MODELS, DATASETS),
+        *(AGGREGATORS, ENCODERS, SEQUENCES, POSITIONAL, FEATURES, MODELS, DATASETS),
         *(LOSSES, METRICS, LAUNCHERS),
     )
 }

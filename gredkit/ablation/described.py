@@ -33,6 +33,11 @@ class Described:
     dataset_settings: Mapping[str, Any]
     objective_settings: Mapping[str, Any]  # of the chosen loss and metric, named as in gin
 
+    @property
+    def any_K(self) -> int | None:
+        """K, or 0 in place of a number that is known only when the data have been searched."""
+        return 0 if isinstance(self.settings.K, str) else self.settings.K
+
     def flat(self, seed: int) -> dict[str, Any]:
         """One entry per setting, named as in gin; MLflow stores them, and the id is made from them."""
         dataset = self.settings.dataset
@@ -65,6 +70,7 @@ def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
     with torch.device("meta"):
         model = described.composition.build(about.spec)
     check_memory(model)
+    needs_of(model, described.any_K)  # raises if the model cannot have this one
     code = code_hash(model, *COMPUTES)
     metric = about.objective.metric
     shared = replace(

@@ -53,6 +53,7 @@ class Variant:
     positional: str = "none"
     aggregator: str = "sum"
     encoder: str = "lru"
+    sequence: str = "hops"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from gredkit.nn.composition import Composition
 from gredkit.system.untrusted import Unreadable, parse_json
 from gredkit.training.device import PRECISIONS
 
-FORMAT = 3  # of model.json; 1 had no checksums, 2 had all five parts
+FORMAT = 4  # of model.json; 1 had no checksums, 2 had all five parts, 3 no sequence extractors
 CHECKSUM = "sha256"  # of all other fields
 LARGEST = 2**40  # a generous limit; the size of the weights is the real one
 

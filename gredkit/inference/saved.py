@@ -28,12 +28,13 @@ from gredkit.imports import import_own
 from gredkit.inference.about import SavedModel
 from gredkit.inference.trained import TrainedModel
 from gredkit.names import nearest
-from gredkit.nn.composition import PARTS, wanted_parts
+from gredkit.nn.composition import PARTS, Part, wanted_parts
 from gredkit.registry import MODELS
 from gredkit.system.untrusted import MOST, Unreadable, open_file, read_bytes
 
 ABOUT, WEIGHTS = "model.json", "weights.safetensors"
 FLOATS = ("F16", "BF16", "F32", "F64")
+LATER = {"sequence": "hops"}  # since format 4
 SPARE = 1000  # weights that a model may create and drop while it is built
 Shapes = Mapping[str, tuple[str, tuple[int, ...]]]
 log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ def _load(folder: Path, where: str, modules: Iterable[str]) -> TrainedModel:
     for module in modules:
         import_own(module)
     with _told(f"{ABOUT} in {where}"):
-        about = SavedModel.from_json(read_bytes(folder / ABOUT, MOST))
+        about = with_later_parts(SavedModel.from_json(read_bytes(folder / ABOUT, MOST)))
     _check_parts(about, where)
     with _told(f"{WEIGHTS} in {where}"):
         shapes = _shapes(folder / WEIGHTS)
@@ -92,6 +93,14 @@ def _load(folder: Path, where: str, modules: Iterable[str]) -> TrainedModel:
     model = about.composition.build(about.spec)
     model.load_state_dict(weights, assign=True)  # keeps the precision of the weights
     return TrainedModel(model.eval(), about)
+
+
+def with_later_parts(about: SavedModel) -> SavedModel:
+    """The description with the parts that models had not yet when it was stored; they were what is now the default."""
+    model = about.composition.model.name
+    wanted = wanted_parts(MODELS[model]) if model in MODELS else ()
+    parts = {kind: Part(name, {}) for kind, name in LATER.items() if kind in wanted} | dict(about.composition.parts)
+    return replace(about, composition=replace(about.composition, parts=parts))
 
 
 @contextmanager

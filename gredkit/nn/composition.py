@@ -11,7 +11,7 @@ from torch import nn
 from gredkit import ranges
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError, cause
-from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, Component, Registry
+from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, MODELS, POSITIONAL, SEQUENCES, Component, Registry
 
 PARTS: dict[str, Registry] = {
     "features": FEATURES,
@@ -19,6 +19,7 @@ PARTS: dict[str, Registry] = {
     "positional": POSITIONAL,
     "aggregator": AGGREGATORS,
     "encoder": ENCODERS,
+    "sequence": SEQUENCES,
 }
 
 

@@ -17,7 +17,7 @@ from gredkit.nn.models.base import needs_of
 from gredkit.registry import hyperparameters
 from gredkit.training.evaluation import predict_all
 
-USUAL = {"positional": "none", "aggregator": "sum", "encoder": "lru"}
+USUAL = {"positional": "none", "aggregator": "sum", "encoder": "lru", "sequence": "hops"}
 
 
 def composed(spec: GraphSpec, **names: str) -> Composition:

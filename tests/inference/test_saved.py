@@ -17,11 +17,11 @@ from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
 from gredkit.inference.about import CHECKSUM, FORMAT, SavedModel
 from gredkit.inference.saved import ABOUT, WEIGHTS, load_folder, save
-from gredkit.registry import AGGREGATORS, ENCODERS, POSITIONAL
+from gredkit.registry import AGGREGATORS, ENCODERS, POSITIONAL, SEQUENCES
 
 OWN = EXAMPLES / "own_graphs"
 PART = [("encoder", name) for name in ENCODERS] + [("aggregator", name) for name in AGGREGATORS]
-PART += [("positional", name) for name in POSITIONAL]
+PART += [("positional", name) for name in POSITIONAL] + [("sequence", name) for name in SEQUENCES]
 
 
 @pytest.fixture(scope="module")
@@ -199,6 +199,15 @@ def test_a_model_of_format_1_has_no_checksum_and_says_so(folder, task, caplog):
     (folder / ABOUT).write_text(json.dumps({**old, "format": 1}))
     assert torch.equal(load_folder(folder).outputs(task.graphs), expected)
     assert "without a checksum, so damage to its weights would not be noticed" in caplog.text
+
+
+def test_a_model_of_format_3_knows_neither_sequences_nor_switches(folder, task):
+    expected = load_folder(folder).outputs(task.graphs)
+    old = json.loads((folder / ABOUT).read_text())["composition"]
+    del old["sequence"]
+    old["encoder"]["settings"] = {"state_dim": None, "r_min": 0.9, "r_max": 1.0, "max_phase": 6.28, "mode": "auto"}
+    edited(folder, format=3, composition=old)
+    assert torch.equal(load_folder(folder).outputs(task.graphs), expected)
 
 
 def test_a_module_that_is_gone_is_not_missed_if_its_components_are_there(folder):

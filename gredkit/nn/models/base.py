@@ -30,8 +30,8 @@ class GraphModel(nn.Module):
     """Feature encoders, a positional encoding, a readout and a head, for models that are built from them.
 
     A model is any `nn.Module` that is built as `Model(spec, …)` and called with a batch. Its constructor may ask for
-    the parts `features`, `edge_features`, `positional`, `aggregator` and `encoder` by parameters of these names, and
-    has defaults for all that a user may set. This class is a convenience, not a duty.
+    the parts `features`, `edge_features`, `positional`, `aggregator`, `encoder` and `sequence` by parameters of these
+    names, and has defaults for all that a user may set. This class is a convenience, not a duty.
     Shape: batch -> [graphs, outputs], or [nodes, outputs] for tasks of level 'node'
     """
 

@@ -3,14 +3,12 @@ from functools import partial
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gredkit.data.hops.structure import Hops
 from gredkit.data.structures import Structure
 from gredkit.data.task import GraphSpec
-from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.incidence import Incidence
 from gredkit.nn.layer import GREDLayer, through
 from gredkit.nn.models.base import Component, GraphModel, head, with_gelu
-from gredkit.registry import AGGREGATORS, ENCODERS, MODELS
+from gredkit.registry import AGGREGATORS, ENCODERS, MODELS, SEQUENCES
 
 
 @MODELS.register("gred")
@@ -42,6 +40,7 @@ class GRED(GraphModel):
         positional: Component = "none",
         aggregator: Component = "sum",
         encoder: Component = "lru",
+        sequence: Component = "hops",
         expand: int = 1,
         glu: str = "full",
         gelu: str = "erf",
@@ -60,7 +59,8 @@ class GRED(GraphModel):
             spec, dim, layers, features, edge_features, positional, gelu, readout, head_layers,
             edges_beside_positions=True,
         )  # fmt: skip
-        aggregator = with_gelu(AGGREGATORS.resolve(aggregator), gelu)
+        self.sequence = with_gelu(SEQUENCES.resolve(sequence), gelu)()
+        aggregator = self.sequence.aggregator(with_gelu(AGGREGATORS.resolve(aggregator), gelu))
         encoder = with_gelu(ENCODERS.resolve(encoder), gelu)
         layer = partial(
             GREDLayer, dim, aggregator, encoder, expand, glu, gelu, dropout, empty_hops, direction, set_mlp, norm, skip,
@@ -70,10 +70,10 @@ class GRED(GraphModel):
         self.head = head(dim, spec.outputs, head_layers, gelu)
 
     def needs(self, K: int | None) -> list[Structure]:
-        return [Hops(K), *super().needs(K)]
+        return [*self.sequence.needs(K), *super().needs(K)]
 
     def forward(self, batch: Data) -> Tensor:
-        hops = HopIndex.of(batch)
+        hops = self.sequence(batch)
         h = self.encode_features(batch)
         return self.head(self.pool(through(self.layers, h, hops), batch))
 

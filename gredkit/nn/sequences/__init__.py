@@ -1,0 +1,1 @@
+"""Sequence extractors: one class per file, each registered under a short name."""
