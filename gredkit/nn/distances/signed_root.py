@@ -5,11 +5,15 @@ from torch import Tensor
 
 
 class _SignedRoot(torch.autograd.Function):
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        root = x.sign() * x.abs().sqrt()
-        ctx.save_for_backward(root)
-        return root
+    def forward(x: Tensor) -> Tensor:
+        return x.sign() * x.abs().sqrt()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_backward(output)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
@@ -18,5 +22,8 @@ class _SignedRoot(torch.autograd.Function):
 
 
 def signed_root(x: Tensor) -> Tensor:
-    """sign(x) sqrt(|x|), with the gradient 1 / (2 sqrt(|x|)), which is 0 at 0. Shape: any -> the same"""
+    """sign(x) sqrt(|x|), with the gradient 1 / (2 sqrt(|x|)), which is 0 at 0. Shape: any -> the same
+
+    Only the result is kept for the backward pass.
+    """
     return _SignedRoot.apply(x)

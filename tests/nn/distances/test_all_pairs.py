@@ -54,3 +54,5 @@ def test_the_signed_root_has_a_finite_gradient_everywhere():
     assert grad.tolist() == [0.25, 1, 0, 0.5, 1 / 6]
     away = torch.tensor([-2.0, 0.5, 3.0], dtype=torch.double, requires_grad=True)
     assert torch.autograd.gradcheck(signed_root, away)
+    mapped = torch.func.vmap(torch.func.grad(signed_root))(away.detach())
+    torch.testing.assert_close(mapped, 1 / (2 * away.detach().abs().sqrt()))
