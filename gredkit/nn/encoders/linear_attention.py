@@ -18,7 +18,8 @@ class LinearAttention(SequenceEncoder):
     S_k = D_{v,k} S_{k+1} + k_{v,k}ᵀ v_{v,k};  o_v = q_{v,0} S_0 / √d;  y_v = W_o (swish(W_g z_{v,0}) ⊙ norm(o_v))
     Because only the last state is read, o_v is a sum over hops with one score for each head and hop, and no state is
     ever computed: o_v = Σ_k (q_{v,0} · E_{v,k} k_{v,k}) v_{v,k} / √d, where E_{v,k} is the product of the decays D of
-    the nearer hops. Keys and values are computed once per set. `norm` divides each head by its root mean square.
+    the nearer hops. Keys and values are computed once per set; query and gate are those of the target, in whatever
+    direction hops are read. `norm` divides each head by its root mean square.
     Shape: z [sets + 1, dim] -> [nodes, dim]
 
     heads: number of heads, which share the columns; key_size, value_size: columns of a head

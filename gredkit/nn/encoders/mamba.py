@@ -24,6 +24,7 @@ class Mamba(SequenceEncoder):
     For channel c:  s_k = exp(Δ_{v,k,c} A_c) ⊙ s_{k+1} + Δ_{v,k,c} z_{v,k,c} B_{v,k}
     y_{v,c} = C_{v,0} · s_0 + D_c z_{v,0,c}
     This is the selective scan (S6) alone; the gate around it is that of the layer, and there is no convolution.
+    C and D read the target, in whatever direction hops are read.
     A starts as -(1..states), D as 1, softplus(b) log-uniform in [dt_min, dt_max] as in the published code, W_2 uniform
     in ±rank^-1/2, the other matrices with variance 1 / fan_in. W_1 has rank ⌈dim / 16⌉.
     Δ, B and C are computed once per set. Read at the target, the state is s_0 = Σ_k exp(A Σ_{j<k} Δ_{v,j}) Δ_{v,k}

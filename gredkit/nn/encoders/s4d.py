@@ -20,6 +20,7 @@ class S4D(SequenceEncoder):
     A = -exp(a) + i b keeps |Ā| < 1. Of each pair of conjugate states one is computed, hence 2 Re.
     A starts as -1/2 + iπn ('lin') or -1/2 + i N/π (N / (2n + 1) - 1) ('inv') for n = 0..N/2 - 1, Δ log-uniform in
     [dt_min, dt_max], C and D normal with variance 1, as published.
+    D belongs to the hop that is read last, which is the target unless hops are read from near to far.
     All hops together are y_v = Σ_k κ_k ⊙ z_{v,k}: one number for each hop and channel. These are diagonal matrices, so
     the compiled product with full matrices, which the LRU uses, would only be slower. Channels are mixed by the gate of
     the layer, which follows gelu as in the published block. An empty hop that is read adds κ_k ⊙ z_∅.

@@ -28,7 +28,7 @@ from gredkit.registry import ENCODERS
 DIM = 3
 
 
-def state_space(encoder: S4D, rows: Tensor) -> Tensor:
+def state_space(encoder: S4D, rows: Tensor, target: Tensor) -> Tensor:
     """x' = A x + B u with u held between steps, in complex numbers, channel by channel."""
     A = torch.complex(-encoder.log_decay.exp(), encoder.frequency)
     C, dt = torch.complex(encoder.out_re, encoder.out_im), encoder.log_dt.exp()
@@ -54,36 +54,36 @@ def normed(encoder: LinearAttention, read: list[Tensor], target: Tensor) -> Tens
     return encoder.out.weight @ (gate * torch.sigmoid(gate) * torch.cat(read))
 
 
-def retaining(encoder: Retention, rows: Tensor) -> Tensor:
+def retaining(encoder: Retention, rows: Tensor, target: Tensor) -> Tensor:
     """A complex matrix for each head, which decays by γ and turns by θ with every hop."""
-    projections = (encoder.query, encoder.key, encoder.value)
     read = []
     for head in range(encoder.heads):
         decay, state = 1 - 2.0 ** -(encoder.exponent + head), 0
         for row in rows.flip(0):
-            q, k, v = (heads_of(encoder, one.weight @ row)[head] for one in projections)
-            half = len(q) // 2
-            q, k = torch.complex(q[:half], q[half:]), torch.complex(k[:half], k[half:])
+            k, v = (heads_of(encoder, one.weight @ row)[head] for one in (encoder.key, encoder.value))
+            half = len(k) // 2
+            k = torch.complex(k[:half], k[half:])
             angle = torch.tensor([10000.0 ** -(j / half) for j in range(half)], dtype=rows.dtype)
             state = decay * torch.polar(torch.ones_like(angle), angle)[:, None] * state + torch.outer(k.conj(), v + 0j)
-        read.append((q @ state).real / math.sqrt(2 * half))  # the last query is the target's
-    return normed(encoder, read, rows[0])
+        q = heads_of(encoder, encoder.query.weight @ target)[head]
+        read.append((torch.complex(q[:half], q[half:]) @ state).real / math.sqrt(2 * half))
+    return normed(encoder, read, target)
 
 
-def gated_attention(encoder: GLA, rows: Tensor) -> Tensor:
+def gated_attention(encoder: GLA, rows: Tensor, target: Tensor) -> Tensor:
     read = []
     for head in range(encoder.heads):
         state = rows.new_zeros(())
         for row in rows.flip(0):
-            q, k, v = (heads_of(encoder, one.weight @ row)[head] for one in (encoder.query, encoder.key, encoder.value))
+            k, v = (heads_of(encoder, one.weight @ row)[head] for one in (encoder.key, encoder.value))
             gate = encoder.decay_up.weight @ (encoder.decay_down.weight @ row) + encoder.decay_bias
             decay = torch.sigmoid(heads_of(encoder, gate)[head]) ** (1 / encoder.tau)
             state = decay[:, None] * state + torch.outer(k, v)
-        read.append(q @ state / math.sqrt(len(q)))
-    return normed(encoder, read, rows[0])
+        read.append(heads_of(encoder, encoder.query.weight @ target)[head] @ state / math.sqrt(len(k)))
+    return normed(encoder, read, target)
 
 
-def real_gates(encoder: RGLRU, rows: Tensor) -> Tensor:
+def real_gates(encoder: RGLRU, rows: Tensor, target: Tensor) -> Tensor:
     a = 1 / (1 + encoder.decay.exp())  # σ(-Λ)
     state = torch.zeros_like(a)
     for row in rows.flip(0):
@@ -94,7 +94,7 @@ def real_gates(encoder: RGLRU, rows: Tensor) -> Tensor:
     return encoder.out(state)
 
 
-def minimal(encoder: MinGRU, rows: Tensor) -> Tensor:
+def minimal(encoder: MinGRU, rows: Tensor, target: Tensor) -> Tensor:
     state = torch.zeros(encoder.state_dim, dtype=rows.dtype)
     for row in rows.flip(0):
         update = torch.sigmoid(encoder.update(row))
@@ -102,16 +102,16 @@ def minimal(encoder: MinGRU, rows: Tensor) -> Tensor:
     return encoder.out(state)
 
 
-def selective(encoder: Mamba, rows: Tensor) -> Tensor:
+def selective(encoder: Mamba, rows: Tensor, target: Tensor) -> Tensor:
     A = -encoder.log_decay.exp()
     state = torch.zeros_like(A)
     for row in rows.flip(0):
         dt = torch.log(1 + (encoder.step_up(encoder.step_down(row))).exp())
         state = torch.exp(dt[:, None] * A) * state + torch.outer(dt * row, encoder.input(row))
-    return state @ encoder.output(rows[0]) + encoder.skip * rows[0]
+    return state @ encoder.output(target) + encoder.skip * target
 
 
-# The recurrence of each: the rows of a sequence, nearest hop first -> what is read at the target.
+# The recurrence of each: the rows of a sequence, that which is read last first, and the row of the node itself.
 LOOPS: dict[str, tuple[Callable[[int], nn.Module], Callable[..., Tensor]]] = {
     "s4d": (S4D, state_space),
     "s4d, inv": (partial(S4D, states=6, init="inv", dt_min=0.1, dt_max=1.0), state_space),
@@ -151,13 +151,20 @@ def test_the_recurrence_on_sequences_of_mixed_lengths(name: str, empty: bool) ->
     assert_the_recurrence(name, [*small_graphs(5), long_graph()], empty)
 
 
-def assert_the_recurrence(name: str, members: list[HopData], empty: bool) -> None:
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_recurrence_from_near_to_far(name: str) -> None:
+    """The farthest hop is read last; queries, gates and output matrices are those of the node itself."""
+    assert_the_recurrence(name, [*small_graphs(3), long_graph()], empty=True, near_to_far=True)
+
+
+def assert_the_recurrence(name: str, members: list[HopData], empty: bool, near_to_far: bool = False) -> None:
     hops, encoder, plain = index_of(*members), built(name), LOOPS[name][1]
     hops = hops.with_empty_hops if empty else hops
+    hops = hops.near_to_far if near_to_far else hops
     z = torch.randn(hops.num_sets + 1, DIM, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
     def one_by_one(z: Tensor) -> Tensor:
-        read = [plain(encoder, z[sequence]) for sequence in sequences_of(hops)]
+        read = [plain(encoder, z[one], z[one[-1 if near_to_far else 0]]) for one in sequences_of(hops)]
         return torch.stack(read) if read else 0 * z[:0]
 
     found = value_and_gradients(lambda z: encoder(z, hops), z, encoder)
