@@ -32,6 +32,7 @@ class AllPairs:
 
     def __init__(self, sizes: list[int], device: torch.device):
         self.sizes, self.num_nodes, self.count = sizes, sum(sizes), sum(n * n for n in sizes)
+        self.width = max([0, *sizes])  # nodes of the largest graph
         self.size = torch.tensor(sizes, dtype=torch.long).to(device, non_blocking=True)
         self.node_start, self.pair_start = starts(self.size)[:-1], starts(self.size**2)[:-1]
         self.graph = torch.repeat_interleave(self.size, output_size=self.num_nodes)

@@ -38,12 +38,16 @@ class GRITLayer(nn.Module):
         self.up, self.down = nn.Linear(dim, 2 * dim), nn.Linear(2 * dim, dim)
         self.dropout, self.attention_dropout = nn.Dropout(dropout), nn.Dropout(attention_dropout)
 
-    def forward(self, h: Tensor, e: Tensor, log_degree: Tensor, pairs: AllPairs) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, h: Tensor, e: Tensor, log_degree: Tensor, pairs: AllPairs, is_last: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Behind the last layer nobody reads the pairs, and they stay as they are."""
         o, s = self.attention(h, e, pairs)
         o = self.dropout(o)
         o = o * self.degree[0, :, 0] + log_degree.to(o.dtype)[:, None] * o * self.degree[0, :, 1]
         h = self.norm(h + self.out(o))
-        e = self.pair_norm(e + self.pair_out(self.dropout(s)))
+        if not is_last:
+            e = self.pair_norm(e + self.pair_out(self.dropout(s)))
         return self.last_norm(h + self.down(self.dropout(self.up(h).relu()))), e
 
     def attention(self, h: Tensor, e: Tensor, pairs: AllPairs) -> tuple[Tensor, Tensor]:

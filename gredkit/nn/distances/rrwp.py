@@ -16,8 +16,7 @@ ORIENTATIONS = ("target_row", "source_row")
 
 def adjacency(batch: Data, pairs: AllPairs, dtype: torch.dtype) -> Tensor:
     """A of each graph: undirected, without self-loops and repeated edges. Shape: -> [graphs, n, n]"""
-    width = max(pairs.sizes, default=0)
-    A = torch.zeros(len(pairs.sizes), width, width, dtype=dtype, device=pairs.size.device)
+    A = torch.zeros(len(pairs.sizes), pairs.width, pairs.width, dtype=dtype, device=pairs.size.device)
     graph, (source, target) = pairs.graph[batch.edge_index[0]], pairs.place[batch.edge_index]
     A[graph, source, target] = 1  # the same edge twice is one
     A[graph, target, source] = 1

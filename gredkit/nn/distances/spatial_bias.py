@@ -16,7 +16,7 @@ def spatial_types(batch: Data, pairs: AllPairs, count: int) -> Tensor:
     """
     if "component" not in batch:
         raise UserError("this graph does not say which nodes are connected: call add_to of Connected on it first")
-    shape = len(pairs.sizes), max(pairs.sizes, default=0)
+    shape = len(pairs.sizes), pairs.width
     component = torch.full(shape, -1, device=pairs.size.device)
     component[pairs.graph, pairs.place] = batch.component.long()
     types = torch.where(component[:, :, None] == component[:, None], count - 1, count)

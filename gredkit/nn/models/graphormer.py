@@ -119,7 +119,7 @@ class Graphormer(GraphModel):
             rows[:, 0] = self.token.to(h.dtype)
         # A graph without nodes attends to an empty row, which nobody reads: a softmax over nothing would be NaN.
         known = torch.arange(bias.shape[-1], device=h.device) < (pairs.size + before).clamp(min=1)[:, None]
-        bias = bias.masked_fill(~known[:, None, None], -torch.inf)
+        bias = bias.masked_fill(~known[:, None, None], -torch.inf).contiguous()  # all layers read it
         rows = self.input_dropout(rows)
         for layer in self.layers:
             rows = layer(rows, bias)
@@ -133,8 +133,7 @@ def occurrences(numbers: Tensor, count: int) -> Tensor:
 
 def in_squares(values: Tensor, pairs: AllPairs) -> Tensor:
     """Values of pairs as one square per graph, as large as the largest graph. Shape: [pairs, d] -> [graphs, n, n, d]"""
-    width = max(pairs.sizes, default=0)
-    squares = values.new_zeros(len(pairs.sizes), width, width, values.shape[1])
+    squares = values.new_zeros(len(pairs.sizes), pairs.width, pairs.width, values.shape[1])
     return squares.index_put((pairs.graph[pairs.first], pairs.place[pairs.first], pairs.place[pairs.second]), values)
 
 

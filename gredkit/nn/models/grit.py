@@ -65,9 +65,12 @@ class GRIT(GraphModel):
         h, _ = self.propagate(self.encode_nodes(batch), edges, batch, AllPairs.of(batch))
         return self.head(self.pool(h, batch))
 
-    def propagate(self, h: Tensor, edges: Tensor | None, batch: Data, pairs: AllPairs) -> tuple[Tensor, Tensor]:
+    def propagate(
+        self, h: Tensor, edges: Tensor | None, batch: Data, pairs: AllPairs, to_the_end: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """Through all layers; the first of a pair is the target.
 
+        to_the_end: whether the last layer also updates the pairs, which nobody reads any more
         Shape: h [nodes, dim], edges [edges, dim] -> [nodes, dim], [pairs, dim]
         """
         A = adjacency(batch, pairs, h.dtype)
@@ -79,6 +82,6 @@ class GRIT(GraphModel):
         if edges is not None:
             source, target = batch.edge_index
             e = e.index_add(0, pairs.number(target, source), edges.to(e.dtype))
-        for layer in self.layers:
-            h, e = layer(h, e, log_degree, pairs)
+        for i, layer in enumerate(self.layers, 1):
+            h, e = layer(h, e, log_degree, pairs, is_last=i == len(self.layers) and not to_the_end)
         return h, e

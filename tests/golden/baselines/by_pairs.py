@@ -72,7 +72,7 @@ def _through_graphormer(model: Graphormer, theirs: Mapping[str, Tensor], given: 
         "spatial_types": types[pairs.graph[query], pairs.place[query], pairs.place[key]],
         "in_degrees": occurrences(batch.edge_index[1], len(pairs.graph)),
         "out_degrees": occurrences(batch.edge_index[0], len(pairs.graph)),
-        "attn_bias": _with_their_padding(bias, given["attn_bias"], pairs, len(bias[0, 0]) - max(pairs.sizes)),
+        "attn_bias": _with_their_padding(bias, given["attn_bias"], pairs, len(bias[0, 0]) - pairs.width),
     }
     return Outputs(h, others=others)
 
@@ -138,7 +138,7 @@ def grit(config: Mapping, file: Mapping[str, np.ndarray]) -> Baseline:
 def _through_grit(model: GRIT, given: Mapping[str, Tensor]) -> Outputs:
     batch = batch_of((), given)
     pairs = AllPairs.of(batch)
-    h, e = model.propagate(given["x"], batch.edge_attr, batch, pairs)
+    h, e = model.propagate(given["x"], batch.edge_attr, batch, pairs, to_the_end=True)
     A = adjacency(batch, pairs, h.dtype)
     walks, degree = rrwp(A, pairs, model.rrwp, model.orientation), A.sum(2)[pairs.graph, pairs.place]
     node = torch.arange(len(h))

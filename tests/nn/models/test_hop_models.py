@@ -66,7 +66,9 @@ def test_published_sizes():
     """About 500,000 parameters is the budget that the paper of DRew states; it has no exact numbers."""
     peptides = GraphSpec(nodes=(119, 5, 12, 12, 10, 6, 6, 2, 2), outputs=10)
     deep = DRew(peptides, dim=42, layers=23, features="linear", head_layers=1)
+    wide = DRew(peptides, dim=130, layers=7, nu="inf", features="linear", positional="lap_pe", head_layers=1)
     assert abs(count_parameters(deep) / 500_000 - 1) < 0.04
+    assert abs(count_parameters(wide) / 500_000 - 1) < 0.01
 
 
 def test_linear_features_of_categories_are_those_of_one_hot_rows():
