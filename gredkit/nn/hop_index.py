@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -46,6 +46,7 @@ class HopIndex:
     last_hop: Tensor  # [N] K, or the diameter of the node's graph
     profile: tuple[int, ...]  # the number of nodes whose hop k is not empty, for k = 0, 1, …
     full_profile: tuple[int, ...]  # the same, but empty hops up to K count too
+    steps: Tensor | None = None  # [2, steps] of walks: their starts, in ascending order, and their ends
     turned: bool = False  # whether the nearest hop stands last, see `near_to_far`
 
     @classmethod
@@ -53,19 +54,31 @@ class HopIndex:
         """The index of a PyG batch of `HopData`, or of a single `HopData`."""
         if "hop_seq_set" not in batch:
             raise UserError("this graph has no hop index: call gredkit.add_hops on it first")
-        profiles = batch.hop_profile
-        profiles = [profiles] if isinstance(profiles, np.ndarray) else profiles
         size = batch.hop_set_size
-        of_graph = getattr(batch, "batch", None)
-        K = batch.hop_K
         return cls(
             set_size=torch.cat([size, size.new_zeros(1)]).long(),
             set_member=batch.hop_set_member.long(),
             seq_length=batch.hop_seq_length.long(),
             seq_set=batch.hop_seq_set.long(),
-            last_hop=K.expand(batch.num_nodes) if of_graph is None else K[of_graph],
-            profile=_total(profiles),
-            full_profile=_total([np.full_like(p, p[0]) for p in profiles]),
+            **_reach(batch),
+        )
+
+    @classmethod
+    def of_walks(cls, batch: Data) -> HopIndex:
+        """The index of a batch that carries `Walks`: set v * (K + 1) + k is what k steps lead to, without members."""
+        if "hop_step_index" not in batch:
+            raise UserError("this graph does not carry its walks: prepare it with what the model's `needs` lists")
+        reach, length = _reach(batch), batch.hop_seq_length.long()
+        width, nodes = len(reach["profile"]), torch.arange(len(length), device=length.device)
+        node = torch.repeat_interleave(nodes, length, output_size=sum(reach["profile"]))
+        place = torch.arange(len(node), device=length.device) - starts(length)[node]
+        return cls(
+            set_size=length.new_zeros(len(length) * width + 1),
+            set_member=length.new_zeros(0),
+            seq_length=length,
+            seq_set=node * width + place,
+            steps=batch.hop_step_index,
+            **reach,
         )
 
     @property
@@ -96,6 +109,25 @@ class HopIndex:
     def sets(self) -> Incidence:
         """[S + 1 x N] which nodes are in which set."""
         return Incidence(starts(self.set_size), self.set_member, self.num_nodes)
+
+    @cached_property
+    def steps_from(self) -> Incidence:
+        """[N x steps] the steps of walks that begin in each node."""
+        assert self.steps is not None
+        return Incidence.by_column(self.steps[0], self.num_nodes)
+
+    @cached_property
+    def step_end(self) -> Incidence:
+        """[steps x N] the node in which each step ends."""
+        assert self.steps is not None
+        return Incidence.one_a_row(self.steps[1], self.num_nodes)
+
+    @cached_property
+    def step_back(self) -> Incidence:
+        """[steps x steps] the same step in the other direction."""
+        assert self.steps is not None
+        back = self.steps[1].argsort(stable=True)
+        return Incidence.one_a_row(back, len(back))
 
     @cached_property
     def row_node(self) -> Tensor:
@@ -165,6 +197,19 @@ class HopIndex:
         turned = replace(self, seq_set=self.seq_set[last - self.row_hop], turned=not self.turned)
         turned.__dict__["sets"] = self.sets
         return turned
+
+
+def _reach(batch: Data) -> dict[str, Any]:
+    """How far the sequences of each graph reach."""
+    profiles = batch.hop_profile
+    profiles = [profiles] if isinstance(profiles, np.ndarray) else profiles
+    of_graph = getattr(batch, "batch", None)
+    K = batch.hop_K
+    return {
+        "last_hop": K.expand(batch.num_nodes) if of_graph is None else K[of_graph],
+        "profile": _total(profiles),
+        "full_profile": _total([np.full_like(p, p[0]) for p in profiles]),
+    }
 
 
 def _total(profiles: Sequence[np.ndarray]) -> tuple[int, ...]:

@@ -1,15 +1,30 @@
 """What stands at place k: every extractor against an independent dense computation, and what all have in common."""
 
 import copy
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
+import networkx as nx
 import numpy as np
+import pytest
 import torch
-from helpers.graphs import any_graphs, graph, hops_of
+from helpers.graphs import any_graphs, from_networkx, graph, hops_of, sequences_of, small_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch_geometric.data import Batch, Data
 
-from gredkit import add_hops
+from gredkit import GRED, GraphSpec, add_hops
+from gredkit.ablation.plan import make_plan
+from gredkit.config.bindings import load
+from gredkit.config.source import Source
+from gredkit.data.hops.cache import prepare
 from gredkit.data.hops.random import RandomHops
+from gredkit.errors import UserError
+from gredkit.nn.composition import Composition
+from gredkit.nn.kernels.call import CALLED
+from gredkit.nn.models.base import needs_of
+from gredkit.registry import AGGREGATORS, SEQUENCES
 
 FEW = settings(max_examples=25, deadline=None)
 
@@ -46,3 +61,190 @@ def test_every_place_of_a_random_sequence_can_have_any_other_node():
     ring = graph(6, [(v, (v + 1) % 6) for v in range(6)])
     seen = {u for seed in range(60) for u in hops_of(RandomHops(1, seed).add_to(ring))[2][1]}
     assert seen == {0, 1, 3, 4, 5}
+
+
+# Walks, against dense matrices
+
+
+def adjacency(data: Data) -> np.ndarray:
+    """Undirected, without self-loops. Shape: -> [nodes, nodes]"""
+    found = np.zeros((data.num_nodes, data.num_nodes))
+    for u, v in data.edge_index.T.tolist():
+        if u != v:
+            found[u, v] = found[v, u] = 1
+    return found
+
+
+def inverse(values: np.ndarray) -> np.ndarray:
+    return np.divide(1, values, out=np.zeros_like(values), where=values > 0)
+
+
+def by_powers(data: Data, h: np.ndarray, K: int, normalisation: str) -> list[np.ndarray]:
+    A = adjacency(data)
+    row, root = np.diag(inverse(A.sum(1))), np.diag(np.sqrt(inverse(A.sum(1))))
+    step = row @ A if normalisation == "row" else root @ A @ root
+    return [np.linalg.matrix_power(step, k) @ h for k in range(K + 1)]
+
+
+def by_hashimoto(data: Data, h: np.ndarray, K: int) -> list[np.ndarray]:
+    """Over directed edges: B[(u, v), (v, w)] = 1 / (d_v - 1) for w ≠ u."""
+    A = adjacency(data)
+    degree, edges = A.sum(1), [tuple(edge) for edge in np.argwhere(A)]
+    B = np.array([[(v == w and x != u) / max(degree[v] - 1, 1) for w, x in edges] for u, v in edges])
+    B = B.reshape(len(edges), len(edges))
+    first = np.array([[(u == v) / max(degree[v], 1) for u, _ in edges] for v in range(len(A))]).reshape(
+        len(A), len(edges)
+    )
+    last = np.array([[v == u for u in range(len(A))] for _, v in edges]).reshape(len(edges), len(A))
+    return [h, *(first @ np.linalg.matrix_power(B, k) @ last @ h for k in range(K))]
+
+
+ORACLES: dict[str, tuple[Any, Callable[..., list[np.ndarray]]]] = {
+    "powers, row": (SEQUENCES["powers"](), partial(by_powers, normalisation="row")),
+    "powers, symmetric": (SEQUENCES["powers"]("symmetric"), partial(by_powers, normalisation="symmetric")),
+    "non_backtracking": (SEQUENCES["non_backtracking"](), by_hashimoto),
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@FEW
+@given(st.lists(any_graphs(), min_size=1, max_size=3), st.integers(0, 5))
+def test_walks_are_products_of_dense_matrices(name, graphs, K):
+    sequence, oracle = ORACLES[name]
+    carrying = [data for data in graphs if data.num_nodes]
+    for structure in sequence.needs(K):
+        carrying = [structure.add_to(data) for data in carrying]
+    if not carrying:
+        return
+    hops = sequence(Batch.from_data_list(carrying))
+    h = torch.randn(hops.num_nodes, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found = sequence.aggregator(AGGREGATORS["sum"])(3)(h, hops)
+    assert (found[-1] == 0).all()
+    places = found[:-1].view(hops.num_nodes, K + 1, 3)
+    parts = torch.tensor_split(h, np.cumsum([data.num_nodes for data in carrying])[:-1].tolist())
+    dense = [np.stack(oracle(d, part.numpy(), K), 1) for d, part in zip(carrying, parts, strict=True)]
+    expected = torch.from_numpy(np.concatenate(dense))
+    torch.testing.assert_close(places, expected, rtol=1e-9, atol=1e-9)
+    # What is read are these rows in order, up to the last place that a walk reaches.
+    for v, sequence_of_v in enumerate(sequences_of(hops)):
+        assert sequence_of_v == list(range(v * (K + 1), v * (K + 1) + len(sequence_of_v)))
+        assert not expected[v, len(sequence_of_v) :].any()
+
+
+def test_a_walk_that_goes_on_is_read_to_its_end():
+    tree = from_networkx(nx.star_graph(3))
+    assert SEQUENCES["non_backtracking"]().needs(5)[0].add_to(tree).hop_seq_length.tolist() == [2, 3, 3, 3]
+    assert SEQUENCES["powers"]().needs(5)[0].add_to(tree).hop_seq_length.tolist() == [6] * 4
+    ring = from_networkx(nx.lollipop_graph(3, 2))
+    assert SEQUENCES["non_backtracking"]().needs(5)[0].add_to(ring).hop_seq_length.tolist() == [6] * 5
+
+
+def test_on_a_tree_walks_that_do_not_turn_lead_to_the_nodes_at_their_distance():
+    tree = from_networkx(nx.balanced_tree(2, 3))
+    sequence = SEQUENCES["non_backtracking"]()
+    hops = sequence(sequence.needs(6)[0].add_to(tree))
+    found = sequence.aggregator(AGGREGATORS["sum"])(15)(torch.eye(15), hops)[:-1].view(15, 7, 15)
+    for v, expected in enumerate(hops_of(add_hops(tree, None))):
+        assert [row.nonzero().flatten().tolist() for row in found[v]][: len(expected)] == expected
+
+
+@pytest.mark.parametrize("name", ["powers", "non_backtracking"])
+def test_walks_need_sums_and_an_end(name):
+    for aggregator in set(AGGREGATORS) - {"sum"}:
+        with pytest.raises(UserError, match=r"use variant.aggregator = 'sum'$"):
+            GRED(GraphSpec(nodes=3, outputs=1), dim=8, sequence=name, aggregator=aggregator)
+    model = GRED(GraphSpec(nodes=3, outputs=1), dim=8, sequence=name)
+    with pytest.raises(UserError, match=r"walks have no end .*: set trial.K to a number, or to 'dataset'$"):
+        model.needs(None)
+    with pytest.raises(UserError, match="does not carry its walks"):
+        model(Batch.from_data_list(small_graphs(2)))
+
+
+# All of them
+
+EVERY = pytest.mark.parametrize("name", SEQUENCES)
+SPEC = GraphSpec(nodes=(4,), outputs=2)
+
+
+def carrying(model: GRED, K: int | None, *given: Data) -> Batch:
+    made = []
+    for data in given:
+        one = copy.copy(data)
+        one.x = torch.arange(data.num_nodes)[:, None] % 4
+        for structure in needs_of(model, K):
+            one = structure.add_to(one)
+        made.append(one)
+    return Batch.from_data_list(made)
+
+
+def built(name: str, **more: Any) -> GRED:
+    torch.manual_seed(0)
+    return GRED(SPEC, dim=8, layers=2, sequence=name, **more)
+
+
+HOUSE = graph(6, [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)])  # and a node alone
+PATH = graph(7, [(v, v + 1) for v in range(6)])
+
+
+@EVERY
+@pytest.mark.needs("compiler")
+@pytest.mark.parametrize("empty_hops", ["constant", "zero"])
+def test_kernels_compute_what_the_modules_compute(name, empty_hops):
+    model = built(name, empty_hops=empty_hops)
+    batch = carrying(model, 3, HOUSE, PATH)
+    gradients: list[list[torch.Tensor]] = []
+    CALLED.clear()
+    for once in (model, copy.deepcopy(model).double()):
+        out = once(batch)
+        gradients.append([out.detach(), *torch.autograd.grad(out.square().sum(), list(once.parameters()))])
+    assert {"layers_forward"} & CALLED
+    for ours, theirs in zip(*gradients, strict=True):
+        assert (ours - theirs).abs().max() <= 1e-4 * max(theirs.abs().max().item(), 0.1)
+
+
+@EVERY
+@pytest.mark.parametrize("encoder", ["gru", "attention", "mean"])
+def test_every_kind_of_encoder_reads_it_and_the_other_graphs_of_a_batch_do_not_matter(name, encoder):
+    model = built(name, encoder=encoder)
+    apart = torch.cat([model(carrying(model, 4, one)) for one in (HOUSE, PATH)])
+    torch.testing.assert_close(model(carrying(model, 4, HOUSE, PATH)), apart, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(set(SEQUENCES) - {"random_hops"}))
+def test_the_order_of_nodes_does_not_matter(name):
+    model = built(name)
+    order = torch.tensor([3, 0, 4, 1, 2, 5])  # node v becomes order[v]
+    ours = carrying(model, 3, HOUSE)
+    theirs = copy.copy(HOUSE)
+    theirs.edge_index = order[HOUSE.edge_index]
+    turned = carrying(model, 3, theirs)
+    turned.x = torch.empty_like(ours.x).index_copy(0, order, ours.x)
+    torch.testing.assert_close(model(turned), model(ours), rtol=1e-4, atol=1e-5)
+
+
+@EVERY
+def test_gin_chooses_it_and_it_is_a_setting_of_the_trial(name):
+    composition = load([], [f"variant.sequence = '{name}'", "DIM = 8", "LAYERS = 1"]).composition(SPEC)
+    assert composition.flat()["sequence"] == name
+    assert isinstance(composition.build(SPEC).sequence, SEQUENCES[name])
+    assert Composition.from_dict(composition.to_dict()) == composition
+
+
+@EVERY
+def test_what_it_needs_comes_from_the_cache_as_it_was_computed(name, tmp_path):
+    model = built(name)
+    graphs = [copy.copy(one) for one in (HOUSE, PATH)]
+    for one in graphs:
+        one.x = torch.arange(one.num_nodes)[:, None] % 4
+    for _ in range(2):
+        stored = Batch.from_data_list(prepare(graphs, needs_of(model, 3), tmp_path, progress=False))
+        assert torch.equal(model(stored), model(carrying(model, 3, HOUSE, PATH)))
+
+
+def test_a_study_without_an_end_is_refused_before_training(tmp_path):
+    axes = "study.axes = {'variant.sequence': ['hops', 'powers']}"
+    (tmp_path / "study.gin").write_text(f"{axes}\ndatasets.ring_transfer.graphs = 20\nDIM = 8\n")
+    with pytest.raises(UserError, match="walks have no end"):
+        make_plan(Source((str(tmp_path / "study.gin"),)))
+    plan = make_plan(Source((str(tmp_path / "study.gin"),), ("K = 'dataset'",)))
+    assert {trial.variant for trial in plan.trials} == {"hops", "powers"}

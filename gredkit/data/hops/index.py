@@ -59,6 +59,16 @@ def hop_arrays(data: Data, K: int | None) -> HopArrays:
     return HopArrays(*hop_sets(source, target, num_nodes, -1 if K is None else K, _weights(num_nodes)))
 
 
+def links(data: Data) -> tuple[int, np.ndarray]:
+    """The number of nodes, and the edges as the search sees them: each pair of nodes once, the smaller number first.
+
+    Shape: -> [links, 2], in ascending order
+    """
+    num_nodes = _num_nodes(data)
+    ends = np.sort(np.stack(_edges(data, num_nodes), 1), 1)
+    return num_nodes, np.unique(ends[ends[:, 0] != ends[:, 1]], axis=0)
+
+
 def cut_arrays(arrays: HopArrays, K: int) -> HopArrays:
     """The index for a smaller K, identical to the result of a search up to that K."""
     from gredkit.data.hops.search import cut_hop_sets
@@ -69,7 +79,6 @@ def cut_arrays(arrays: HopArrays, K: int) -> HopArrays:
 def attach_hops(data: Data, arrays: HopArrays, K: int | None) -> HopData:
     """A copy of `data` (tensors are shared) with the index; `K` is the one used in the search."""
     last = K if K is not None else max(int(arrays.seq_length.max(initial=1)) - 1, 0)
-    ending = np.bincount(arrays.seq_length, minlength=last + 2)[1:]
     hops = HopData()
     # Write directly into PyG's mapping: setting attributes one by one takes longer than searching a small graph.
     hops._store._mapping.update(
@@ -79,9 +88,15 @@ def attach_hops(data: Data, arrays: HopArrays, K: int | None) -> HopData:
         hop_seq_length=torch.from_numpy(arrays.seq_length),
         hop_seq_set=torch.from_numpy(arrays.seq_set),
         hop_K=torch.tensor([last]),
-        hop_profile=ending[::-1].cumsum()[::-1].copy(),
+        hop_profile=profile_of(arrays.seq_length, last),
     )
     return hops
+
+
+def profile_of(seq_length: np.ndarray, last: int) -> np.ndarray:
+    """The number of sequences that have a place k. Shape: [nodes] -> [last + 1]"""
+    ending = np.bincount(seq_length, minlength=last + 2)[1:]
+    return ending[::-1].cumsum()[::-1].copy()
 
 
 def add_hops(data: Data, K: int | None) -> HopData:
