@@ -1,10 +1,10 @@
 """python -m gredkit.components [KIND …] [--gin] [--import MODULE]: what there is to choose from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from rich.table import Table
+from rich.text import Text
 
 from gredkit.cli import Parser, add_import, console, import_all
 from gredkit.config.shipped import purpose, shipped
@@ -12,31 +12,33 @@ from gredkit.errors import UserError, command
 from gredkit.names import nearest
 from gredkit.paths import SHIPPED
 from gredkit.registry import REGISTRIES, Component, describe, hyperparameters
+from gredkit.system.printing import print_table
 
 
-def table(title: str, components: Mapping[str, Component]) -> Table:
-    """One row a component: name, description, parameters with their defaults."""
-    result = Table(title=title, title_justify="left", title_style="bold", expand=False)
-    result.add_column("name", no_wrap=True)
-    result.add_column("description", ratio=2)
-    result.add_column("parameters", ratio=1)
-    for name, component in components.items():
-        parameters = ", ".join(f"{key}={value!r}" for key, value in hyperparameters(component).items())
-        result.add_row(name, describe(component), parameters)
-    return result
+def show(kind: str, components: Mapping[str, Component]) -> None:
+    """One row per component: name, description, parameters with their defaults."""
+    rows = [
+        (name, describe(component), ", ".join(f"{key}={value!r}" for key, value in hyperparameters(component).items()))
+        for name, component in components.items()
+    ]
+    show_table(kind, ("name", "description", "parameters"), rows)
 
 
 def show_gin_files() -> None:
     """One table per folder of the gin files that come with gredkit, and which of them this folder replaces."""
     is_elsewhere = not SHIPPED.samefile(".")
     for folder, files in groupby(shipped(), lambda file: Path(file).parent.as_posix()):
-        result = Table(title=folder, title_justify="left", title_style="bold")
-        result.add_column("file", no_wrap=True)
-        result.add_column("what it is for")
+        rows = []
         for file in files:
             replaced = is_elsewhere and Path(file).is_file()
-            result.add_row(file, f"{purpose(file)}{' (the file in this folder is used instead)' if replaced else ''}")
-        console().print(result)
+            rows.append((file, f"{purpose(file)}{' (the file in this folder is used instead)' if replaced else ''}"))
+        show_table(folder, ("file", "what it is for"), rows)
+
+
+def show_table(title: str, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    console().print(Text(title, "bold"))
+    print_table(console(), titles, rows, names=len(titles))
+    console().print()
 
 
 def main() -> None:
@@ -57,7 +59,7 @@ def main() -> None:
 
     kinds: dict[str, Mapping[str, Component]] = {**REGISTRIES, "settings": SETTINGS}
     for kind in arguments.kinds or kinds:
-        console().print(table(kind, kinds[kind]))
+        show(kind, kinds[kind])
 
 
 if __name__ == "__main__":

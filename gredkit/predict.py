@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gredkit.cli import Parser, add_import, import_all
 from gredkit.errors import UserError, command
 from gredkit.ranges import said, whole
-from gredkit.registry import DATASETS, METRICS
+from gredkit.registry import DATASETS, METRICS, hyperparameters
 from gredkit.system.writing import CannotWrite, writing
 from gredkit.tracking.store import existing_store, tracking_uri
 
@@ -111,6 +111,8 @@ def _dataset(name: str, about: SavedModel) -> Task:
     from gredkit.data.datasets.python_dataset import python_dataset
 
     settings = {key: v for key, v in about.dataset_settings.items() if key != FOLDER} if name == about.dataset else {}
+    if "metric" not in hyperparameters(DATASETS[name]):  # datasets of version 0.1 had one; `about.metric` says it too
+        settings.pop("metric", None)
     if DATASETS[name] is python_dataset:
         target = said(settings.get("target", "package.module:function"))
         raise UserError(f"a stored model calls no function by itself: if you trust {target}, give --data {target}")

@@ -1,5 +1,6 @@
 import pytest
 from helpers.commands import fails_with_a_sentence, run
+from helpers.terminals import run_in_terminal
 
 from gredkit.config.configuration import SETTINGS
 from gredkit.registry import REGISTRIES, hyperparameters
@@ -11,11 +12,24 @@ KINDS = {**REGISTRIES, "settings": SETTINGS}
 def test_every_component_is_listed_with_its_parameters(kind):
     result = run("-m", "gredkit.components", kind)
     assert result.returncode == 0, result.stderr
-    words = result.stdout.replace("│", " ").split()
+    assert_listed(kind, result.stdout)
+
+
+def assert_listed(kind, printed):
+    words = printed.split()
     for name, component in KINDS[kind].items():
         assert name in words
         for parameter, default in hyperparameters(component).items():
-            assert any(word.startswith(f"{parameter}=") for word in words), (name, parameter, default)
+            shown = f"{parameter}={default!r}".split()[0]
+            assert any(word.startswith(shown) for word in words), (name, parameter, default)
+
+
+def test_in_a_narrow_terminal_no_word_is_cut(tmp_path):
+    code, printed = run_in_terminal("-m", "gredkit.components", cwd=tmp_path, columns=80)
+    assert code == 0
+    assert max(map(len, printed.splitlines())) <= 80
+    for kind in KINDS:
+        assert_listed(kind, printed)
 
 
 def test_all_kinds_are_listed_by_default():

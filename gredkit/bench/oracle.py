@@ -95,7 +95,8 @@ class DenseGRED(nn.Module):
         if self.model.readout == "node":
             return h[real]
         if self.model.readout == "max":
-            return h.masked_fill(~real[..., None], -torch.inf).amax(1)
+            largest = h.masked_fill(~real[..., None], -torch.inf).amax(1)
+            return largest.where(real.any(1, keepdim=True), 0.0)  # a graph without nodes
         total = (h * real[..., None]).sum(1)
         return total / real.sum(1, keepdim=True).clamp(min=1) if self.model.readout == "mean" else total
 

@@ -88,7 +88,7 @@ def load_once(files: list[str], bindings: list[str]) -> Configuration:
 
 def load(files: Iterable[str] = (), bindings: Iterable[str] = ()) -> Configuration:
     """What gin files, and then single bindings, say; later lines win, and a mistake is a `UserError`."""
-    files = list(files)
+    files, bindings = list(files), list(bindings)
     said = texts(files)
     _expose()
     gin.clear_config()
@@ -97,9 +97,9 @@ def load(files: Iterable[str] = (), bindings: Iterable[str] = ()) -> Configurati
     logging.disable(logging.ERROR)  # gin calls a file not found that it then finds
     try:
         with working_folder():  # gin files may import
-            gin.parse_config_files_and_bindings([find(file) for file in files], list(bindings))
+            gin.parse_config_files_and_bindings([find(file) for file in files], bindings)
     except Exception as error:  # gin's own, of its tokenizer, or of a module that a file imports
-        raise explain(error, _parameters()) from error
+        raise explain(error, _parameters(), bindings) from error
     finally:
         logging.disable(heard)
     unknown_macros(gin.config_str(), said, KNOB_NAMES)

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from tokenize import TokenError
 from typing import Any, get_type_hints
 
@@ -15,10 +15,10 @@ from gredkit.names import nearest
 from gredkit.registry import hyperparameters
 
 
-def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
+def explain(error: Exception, known: Mapping[str, Iterable[str]], bindings: Sequence[str] = ()) -> UserError:
     """Gin's error as one plain sentence.
 
-    known: the parameter names of each configurable
+    known: the parameter names of each configurable; bindings: those of the command line, which have no file
     """
     said = " ".join(str(error).split())
     where = re.search(r"In file \"([^\"]+)\", line (\d+)", said)
@@ -36,13 +36,26 @@ def explain(error: Exception, known: Mapping[str, Iterable[str]]) -> UserError:
     if found := re.search(r"No bindings specified for '([^'/]+)/", said):
         return UserError(f"the macro %{found[1]} is used but never set: write {found[1]} = … in a file, or use --set")
     if found := re.search(r"Failed to parse token '([^']+)' \((.+)\)", said):
-        return UserError(f"{found[2]}: {found[1]!r} is not a value: put quotes around a word, or % before a macro")
+        return _not_a_value(found[1], found[2], bindings)
     if isinstance(error, ModuleNotFoundError):
         found = re.search(r"No module named '([^']+)'", said)
         return UserError(f"{place}there is no module {found[1] if found else error.name!r} to import")
     if isinstance(error, TokenError):
         return UserError("a bracket or a quote is not closed: close it")
     return UserError(f"gin: {cause(error)}")
+
+
+def _not_a_value(word: str, place: str, bindings: Sequence[str]) -> UserError:
+    """A word without quotes, in a file or on the command line, where a shell takes quotes away."""
+    example = ""
+    if line := re.fullmatch(r"line (\d+)", place):
+        lines = [line for binding in bindings for line in binding.splitlines()]
+        name, _, value = (part.strip() for part in lines[int(line[1]) - 1].partition("="))
+        place = f"{name}={value}"
+        if value == word:
+            is_list = name.isupper() and name.endswith("S")  # DATASETS, ENCODERS, …
+            example = f', as in --set "{name}={f"({word!r},)" if is_list else repr(word)}"'
+    return UserError(f"{place}: {word!r} is not a value: put quotes around a word{example}, or % before a macro")
 
 
 def unknown_macros(config: str, texts: Iterable[str], knobs: Iterable[str]) -> None:

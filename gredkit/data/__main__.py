@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from gredkit.cli import Parser, add_options, apply_options, console
-from gredkit.components import table
+from gredkit.components import show
 from gredkit.errors import UserError, command
 from gredkit.registry import DATASETS, POSITIONAL
 from gredkit.system.writing import CannotWrite, write_figure
@@ -24,7 +24,7 @@ def dataset(arguments: argparse.Namespace) -> Task:
 
 
 def list_datasets(arguments: argparse.Namespace) -> None:
-    console().print(table(DATASETS.plural, DATASETS))
+    show(DATASETS.plural, DATASETS)
 
 
 def prepare_dataset(arguments: argparse.Namespace) -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.graphs import any_graphs, to_networkx
-from hypothesis import given, settings
+from hypothesis import given
 from torch_geometric.data import Data
 
 from gredkit import GraphSpec, add_hops
@@ -52,7 +52,6 @@ def test_targets_and_labels():
     assert said["labels"] == "100.0%, 0.0% positive"
 
 
-@settings(max_examples=60)
 @given(any_graphs())
 def test_degrees_and_pieces_are_those_of_networkx(data):
     import networkx as nx

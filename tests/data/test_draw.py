@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.graphs import any_graphs, from_networkx, to_networkx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
@@ -12,7 +12,6 @@ from torch_geometric.data import Data
 from gredkit.data.draw import BEYOND, distances, draw, layout
 
 
-@settings(max_examples=80)
 @given(any_graphs().filter(lambda data: data.num_nodes > 0), st.sampled_from([None, 0, 2]), st.data())
 def test_distances_are_those_of_networkx(data, K, draws):
     node = draws.draw(st.integers(0, data.num_nodes - 1))

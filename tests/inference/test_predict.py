@@ -8,7 +8,7 @@ import pytest
 import torch
 from helpers.commands import fails_with_a_sentence, run
 from helpers.own_files import EXAMPLES, change, ten_paths
-from helpers.stored import answers, store
+from helpers.stored import answers, edited, store
 
 from gredkit.data.datasets.graph_folder import graph_folder
 from gredkit.data.datasets.pattern_sbm import pattern_sbm
@@ -106,6 +106,17 @@ def test_a_dataset_as_it_was_set_for_training_and_its_score(tmp_path, predict, m
     metric = task.objective.metric
     score = metric.score(tested, torch.cat([graph.y for graph in task.part("test")]))
     assert result.stderr == f"{make.__name__}, test: {metric.name} {score:.6g}\n"
+
+
+def test_a_model_of_version_0_1_whose_dataset_had_a_metric(tmp_path, predict):
+    """As in 0.1, where it was a setting of the dataset; the description of the model names it as well."""
+    settings = {"graphs": 20, "seed": 5}
+    task = ring_transfer(**settings)
+    store(tmp_path, task, "ring_transfer", dataset_settings={**settings, "metric": "class_mean_accuracy"})
+    edited(tmp_path, metric="class_mean_accuracy")
+    result = predict("--model", tmp_path, "--data", "ring_transfer", "--split", "test")
+    assert result.returncode == 0
+    assert result.stderr.startswith("ring_transfer, test: class_mean_accuracy ")
 
 
 def test_files(own, tmp_path, predict):

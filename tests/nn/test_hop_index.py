@@ -14,7 +14,7 @@ from helpers.graphs import (
     small_graphs,
     split,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from networkx import cycle_graph
 from torch_geometric.data import Batch
 
@@ -81,7 +81,6 @@ def assert_right(members: list[HopData], hops: HopIndex) -> None:
         assert_forms_agree(index, expected)
 
 
-@settings(max_examples=150, deadline=None)
 @given(members=hop_batches())
 def test_all_forms_say_the_same(members: list[HopData]) -> None:
     assert_right(members, HopIndex.of(Batch.from_data_list(members)))

@@ -1,7 +1,7 @@
 import pytest
 import torch
 from helpers.incidences import EXAMPLES, dense, incidence, matrices
-from hypothesis import given, settings
+from hypothesis import given
 from torch.autograd import gradcheck, gradgradcheck
 
 from gredkit.nn.incidence import Incidence, starts
@@ -31,13 +31,11 @@ def test_sum_is_the_product_with_the_dense_matrix(example: Matrix) -> None:
     assert_same_product(*example, of=incidence(*example))
 
 
-@settings(max_examples=150, deadline=None)
 @given(matrix=matrices())
 def test_sum_is_the_product_with_the_dense_matrix_for_any_matrix(matrix: Matrix) -> None:
     assert_same_product(*matrix, of=incidence(*matrix))
 
 
-@settings(max_examples=100, deadline=None)
 @given(matrix=matrices())
 def test_the_transposed_matrix(matrix: Matrix) -> None:
     rows, num_columns = matrix
@@ -47,7 +45,6 @@ def test_the_transposed_matrix(matrix: Matrix) -> None:
     torch.testing.assert_close(transposed.sum(x), dense(*matrix).T @ x, rtol=1e-14, atol=1e-14)
 
 
-@settings(max_examples=50, deadline=None)
 @given(matrix=matrices())
 def test_the_transposed_matrix_is_the_same_without_kernels(matrix: Matrix) -> None:
     with_them = incidence(*matrix).transposed
@@ -62,7 +59,6 @@ def test_entries_by_their_column() -> None:
     assert_same_product([[1], [3], [], [0, 2]], 4, of=Incidence.by_column(columns, 4))
 
 
-@settings(max_examples=100, deadline=None)
 @given(matrix=matrices())
 def test_rows_of_entries_and_entries_of_rows(matrix: Matrix) -> None:
     rows, _ = matrix

@@ -24,7 +24,6 @@ def one_by_one(h, sizes, readout):
 
 
 @pytest.mark.parametrize("readout", OF_GRAPHS)
-@settings(max_examples=50, deadline=None)
 @given(sizes=SIZES, seed=st.integers(0, 1000))
 def test_value_and_gradient_graph_by_graph(readout, sizes, seed):
     torch.manual_seed(seed)

@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 from helpers.incidences import EXAMPLES, incidence, matrices
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd import gradcheck
@@ -62,7 +62,6 @@ def test_reductions(backend: str, reduce: str, example: Matrix) -> None:
 
 @pytest.mark.parametrize("reduce", REDUCTIONS)
 @pytest.mark.parametrize("backend", installed_backends())
-@settings(max_examples=60, deadline=None)
 @given(matrix=matrices(), values=st.data())
 def test_reductions_of_any_sets_with_many_ties(
     backend: str, reduce: str, matrix: Matrix, values: st.DataObject

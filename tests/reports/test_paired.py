@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -113,7 +113,6 @@ def test_a_seed_that_disagrees_is_a_contradiction_with_few_seeds():
     assert paired(np.abs(differences), np.zeros(5)).is_supported
 
 
-@settings(max_examples=50, deadline=None)
 @given(SCORES, st.booleans(), st.randoms())
 def test_swapping_flips_signs_and_order_does_not_matter(scores, larger, random):
     ours, theirs = np.array(scores, float).T / 1000

@@ -91,7 +91,6 @@ def test_all_comparisons_of_the_study_share_the_level():
     assert tested["p_corrected"].tolist() == pytest.approx((4 * tested["p"]).clip(upper=1).tolist())
 
 
-@settings(max_examples=60, deadline=None)
 @given(STUDY, st.booleans())
 def test_an_interval_excludes_zero_where_the_sentence_says_that_the_difference_holds(scores, clear):
     """Also where one variant is far ahead, so that many differences hold."""

@@ -1,15 +1,15 @@
 from torch import Tensor
 
-from gredkit.nn.aggregators.base import Aggregator
+from gredkit.nn.aggregators.reduction import Reduction
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.kernels.known import known
-from gredkit.nn.segments import check_backend, segment_reduce
+from gredkit.nn.segments import segment_reduce
 from gredkit.registry import AGGREGATORS
 
 
 @AGGREGATORS.register("sum")
 @known
-class SumAggregator(Aggregator):
+class SumAggregator(Reduction):
     """Sum of the members, as in the paper (DeepSets): injective on multisets together with the MLPs around it.
 
     a_s = Σ_{u∈s} h_u
@@ -17,11 +17,6 @@ class SumAggregator(Aggregator):
 
     backend: 'native', 'torch_scatter' or 'auto', the one that was measured to be faster on the device
     """
-
-    def __init__(self, dim: int, backend: str = "native"):
-        super().__init__()
-        check_backend(backend)
-        self.backend = backend
 
     def forward(self, h: Tensor, hops: HopIndex) -> Tensor:
         return segment_reduce(h, hops.sets, "sum", self.backend)

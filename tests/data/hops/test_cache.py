@@ -56,7 +56,6 @@ def test_prepared_graphs_are_those_with_hops_added(tmp_path, K):
     assert written == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
 
 
-@settings(max_examples=100)
 @given(any_graphs(), st.integers(0, 6), st.sampled_from([None, 6, 9]))
 def test_a_smaller_K_cut_from_a_larger_one_is_the_same_as_searched(edges, K, larger):
     one = graph(*edges) if isinstance(edges, tuple) else edges

@@ -80,7 +80,6 @@ def assert_same_index(one: HopData, other: HopData) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_every_hop_of_every_node_is_what_networkx_finds(kind: str, data: st.DataObject) -> None:
     assert_right(data.draw(graphs(kind)), data.draw(HOPS))
@@ -92,7 +91,6 @@ def test_hops_of_larger_graphs(name: str, K: int | None) -> None:
     assert_right(from_networkx(LARGER[name]), K)
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=any_graphs(), K=HOPS, constant=st.sampled_from([0, 1, 2**63]))
 def test_hash_collisions_change_nothing(data: Data, K: int | None, constant: int) -> None:
     source, target = data.edge_index.numpy()
@@ -164,7 +162,6 @@ def test_the_number_of_nodes_is_read_from_the_features() -> None:
     assert len(hops_of(add_hops(Data(x=torch.ones(3, 1)), 2))) == 3
 
 
-@settings(max_examples=60, deadline=None)
 @given(members=hop_batches())
 def test_a_batch_holds_the_index_of_each_graph_shifted(members: list[HopData]) -> None:
     batch = Batch.from_data_list(members)
@@ -267,7 +264,6 @@ def test_progress_is_shown_on_a_terminal_alone() -> None:
     assert "5/5" in terminal.getvalue()
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=any_graphs(), K=st.integers(0, 5), more=st.one_of(st.integers(0, 3), st.none()))
 def test_a_smaller_K_is_cut_from_a_larger_one(data: Data, K: int, more: int | None) -> None:
     """To the same arrays as a search: also where K is larger than any distance."""

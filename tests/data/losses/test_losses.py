@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.answers import NAN, some
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from torch.autograd import gradcheck
@@ -63,7 +63,6 @@ def test_what_is_unknown_or_not_asked_adds_nothing_and_nothing_known_is_zero(nam
     assert (outputs.grad == 0).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     errors=arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 3)), elements=NUMBERS),
     delta=st.floats(0.01, 50),

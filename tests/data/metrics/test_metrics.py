@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.answers import NAN, some
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn
 
@@ -63,7 +63,6 @@ def test_outputs_of_a_network_in_single_precision_and_with_a_gradient_are_taken(
     assert found == pytest.approx(score(name, outputs, targets, kind), rel=1e-5)
 
 
-@settings(max_examples=50, deadline=None)
 @given(seed=SEEDS, items=st.integers(2, 20), targets=st.integers(1, 4))
 def test_metrics_of_numbers_against_scikit_learn(seed, items, targets):
     outputs, wanted = some("regression", items, targets, seed)
@@ -90,7 +89,6 @@ def test_r2_of_large_numbers_that_hardly_vary_is_exact():
     assert score("r2", wanted + torch.tensor([[0.5], [0.0], [-0.5]]), wanted) == pytest.approx(1 - 0.5 / 2)
 
 
-@settings(max_examples=50, deadline=None)
 @given(seed=SEEDS, items=st.integers(2, 30), classes=st.integers(2, 4))
 def test_metrics_of_classes_against_counting(seed, items, classes):
     outputs, wanted = some("classification", items, classes, seed)
@@ -126,7 +124,6 @@ ORACLES = {"roc_auc": pairs_in_order, "average_precision": mean_precision}
 
 
 @pytest.mark.parametrize("name", ORACLES)
-@settings(max_examples=50, deadline=None)
 @given(seed=SEEDS, items=st.integers(2, 20), labels=st.integers(1, 4), ties=st.booleans())
 def test_rankings_of_labels_against_counting(name, seed, items, labels, ties):
     outputs, wanted = some("labels", items, labels, seed)
@@ -141,7 +138,6 @@ def test_rankings_of_labels_against_counting(name, seed, items, labels, ties):
 
 
 @pytest.mark.parametrize("name", ORACLES)
-@settings(max_examples=50, deadline=None)
 @given(seed=SEEDS, items=st.integers(2, 20), classes=st.integers(2, 4))
 def test_rankings_of_classes_are_one_against_the_others(name, seed, items, classes):
     outputs, wanted = some("classification", items, classes, seed)
