@@ -46,6 +46,7 @@ class HopIndex:
     last_hop: Tensor  # [N] K, or the diameter of the node's graph
     profile: tuple[int, ...]  # the number of nodes whose hop k is not empty, for k = 0, 1, …
     full_profile: tuple[int, ...]  # the same, but empty hops up to K count too
+    links: Tensor | None = None  # [2, E] the ends of edges that are members of sets
     steps: Tensor | None = None  # [2, steps] of walks: their starts, in ascending order, and their ends
     turned: bool = False  # whether the nearest hop stands last, see `near_to_far`
 
@@ -62,6 +63,19 @@ class HopIndex:
             seq_set=batch.hop_seq_set.long(),
             **_reach(batch),
         )
+
+    @classmethod
+    def with_edges(cls, batch: Data) -> HopIndex:
+        """The index of a batch of `EdgeHopData`; the members are all nodes, all edges inside hops, and all edges from
+        the first to the second and from the second to the first of their ends."""
+        if "hop_link_index" not in batch:
+            raise UserError("this graph does not carry its edges: prepare it with what the model's `needs` lists")
+        of_nodes = cls.of(batch)
+        inside = batch.hop_link_place
+        place = torch.cat([batch.hop_own_place, inside, inside + 1, inside + 2])  # graph by graph
+        member = torch.empty_like(place)
+        member[place] = torch.arange(len(place), device=place.device)
+        return replace(of_nodes, set_member=member[of_nodes.set_member], links=batch.hop_link_index)
 
     @classmethod
     def of_walks(cls, batch: Data) -> HopIndex:
@@ -86,6 +100,11 @@ class HopIndex:
         return self.seq_length.numel()
 
     @property
+    def num_members(self) -> int:
+        """The number of rows that can be in a set: nodes and, with `links`, each edge in three ways."""
+        return self.num_nodes if self.links is None else self.num_nodes + 3 * self.links.shape[1]
+
+    @property
     def num_sets(self) -> int:
         return self.set_size.numel() - 1
 
@@ -107,8 +126,8 @@ class HopIndex:
 
     @cached_property
     def sets(self) -> Incidence:
-        """[S + 1 x N] which nodes are in which set."""
-        return Incidence(starts(self.set_size), self.set_member, self.num_nodes)
+        """[S + 1 x members] which nodes (and edges, if there are `links`) are in which set."""
+        return Incidence(starts(self.set_size), self.set_member, self.num_members)
 
     @cached_property
     def steps_from(self) -> Incidence:

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from helpers.graphs import any_graphs, from_networkx, graph, hops_of, sequences_of, small_graphs
+from helpers.graphs import any_graphs, from_networkx, graph, hops_of, sequences_of, small_graphs, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
@@ -158,6 +158,65 @@ def test_walks_need_sums_and_an_end(name):
         model.needs(None)
     with pytest.raises(UserError, match="does not carry its walks"):
         model(Batch.from_data_list(small_graphs(2)))
+
+
+# hops_with_edges
+
+
+def members(data: Data, K: int | None) -> list[list[set[tuple[str, int, int]]]]:
+    """For each node and hop the members, by distances in a dense matrix."""
+    A = adjacency(data)
+    far = np.full(A.shape, np.inf)
+    for k in range(len(A), -1, -1):
+        far[np.linalg.matrix_power(A + np.eye(len(A)), k) > 0] = k
+    last = far[np.isfinite(far)].max(initial=0) if K is None else K
+    edges = [(a, b) for a, b in np.argwhere(A).tolist() if a < b]
+    found: list[list[set[tuple[str, int, int]]]] = []
+    for d in far:
+        found.append([])
+        for k in range(int(min(last, d[np.isfinite(d)].max())) + 1):
+            inside = {("inside", a, b) for a, b in edges if d[a] == d[b] == k}
+            onwards = {("onwards", a, b) for a, b in np.argwhere(A).tolist() if d[a] == k and d[b] == k + 1 <= last}
+            found[-1].append({("node", u, u) for u in np.flatnonzero(d == k).tolist()} | inside | onwards)
+    return found
+
+
+@FEW
+@given(st.lists(any_graphs(), min_size=1, max_size=3), st.one_of(st.integers(0, 3), st.none()))
+def test_hops_have_their_edges(graphs, K):
+    sequence = SEQUENCES["hops_with_edges"]()
+    carry = [sequence.needs(K)[0].add_to(data) for data in graphs]
+    hops = sequence(Batch.from_data_list(carry))
+    ends = hops.links.T.tolist()
+    named = [("node", v, v) for v in range(hops.num_nodes)] + [("inside", a, b) for a, b in ends]
+    named += [("onwards", a, b) for a, b in ends] + [("onwards", b, a) for a, b in ends]
+    assert len(named) == hops.num_members
+    sets = [[named[m] for m in one] for one in split(hops.set_member.tolist(), hops.set_size.tolist())]
+    assert all(len(set(one)) == len(one) for one in sets)
+    found = [[set(sets[s]) for s in one] for one in sequences_of(hops)]
+    expected, shift = [], 0
+    for data in graphs:
+        expected += [
+            [{(kind, a + shift, b + shift) for kind, a, b in hop} for hop in hops_of_v]
+            for hops_of_v in members(data, K)
+        ]
+        shift += data.num_nodes
+    assert found == expected
+    assert hops.targets.columns.unique().numel() == hops.num_nodes
+
+
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+def test_edges_tell_graphs_apart_that_have_the_same_hops(aggregator):
+    """A prism and K(3,3): all nodes have three neighbours and two nodes behind them; only the prism has triangles."""
+    prism, bipartite = (from_networkx(g) for g in (nx.circular_ladder_graph(3), nx.complete_bipartite_graph(3, 3)))
+    for one in (prism, bipartite):
+        one.x = torch.zeros(6, 1, dtype=torch.long)
+    for name, differs in (("hops", False), ("hops_with_edges", True)):
+        model = built(name, aggregator=aggregator)
+        ours, theirs = (
+            model(Batch.from_data_list([needs_of(model, None)[0].add_to(one)])) for one in (prism, bipartite)
+        )
+        assert torch.allclose(ours, theirs, atol=1e-5) is not differs
 
 
 # All of them

@@ -76,10 +76,10 @@ def cut_arrays(arrays: HopArrays, K: int) -> HopArrays:
     return HopArrays(*cut_hop_sets(*arrays, K))
 
 
-def attach_hops(data: Data, arrays: HopArrays, K: int | None) -> HopData:
+def attach_hops(data: Data, arrays: HopArrays, K: int | None, kind: type["HopData"] = HopData) -> HopData:
     """A copy of `data` (tensors are shared) with the index; `K` is the one used in the search."""
     last = K if K is not None else max(int(arrays.seq_length.max(initial=1)) - 1, 0)
-    hops = HopData()
+    hops = kind()
     # Write directly into PyG's mapping: setting attributes one by one takes longer than searching a small graph.
     hops._store._mapping.update(
         data.to_dict(),
