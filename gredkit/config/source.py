@@ -11,6 +11,7 @@ from gredkit.errors import UserError
 from gredkit.imports import import_own
 from gredkit.registry import DATASETS
 
+INCLUDE = "include"  # in place of a binding: a variant that a gin file describes
 BLOCKS = "gin"  # the folder of the blocks that a study names
 # Datasets of gredkit that have no block of their own: the user says which data they read.
 WITHOUT_BLOCK = frozenset({"graph_folder", "smiles_csv", "python_dataset", "tu", "lrgb"})
@@ -65,5 +66,5 @@ def name_of(dataset: str) -> str:
 
 
 def as_text(bindings: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
-    """Bindings as lines of gin."""
-    return tuple(f"{name} = {value!r}" for name, value in bindings)
+    """Bindings as lines of gin; `include` reads a file there."""
+    return tuple(f"{name} {value!r}" if name == INCLUDE else f"{name} = {value!r}" for name, value in bindings)

@@ -64,7 +64,8 @@ class Study:
     first values together, then the second, …) or 'one_at_a_time' (what the files say, then each value alone).
     `only` says where an axis applies: {'encoders.lru.mode': {'variant.encoder': ('lru',)}} varies the mode of lru and
     leaves the other encoders alone. The condition is about another axis or a binding of the variants.
-    `variants` are named bundles of bindings; with axes beside them, each is combined with each point.
+    `variants` are named bundles of bindings; with axes beside them, each is combined with each point. 'include' in the
+    place of a binding reads a gin file: {'GCN': {'include': 'gin/models/zinc/gcn.gin'}}.
     `match_params` gives each variant as many parameters as the first one has (True), or a number of them.
     `tune` is a grid of bindings that each variant searches with `tune_seeds`; validation chooses.
     A study of more than `most_trials` is taken for a mistake.

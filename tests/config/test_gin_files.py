@@ -24,7 +24,8 @@ FILES = sorted(
     path.relative_to(ROOT).as_posix() for top in ("gin", "ablations") for path in ROOT.glob(f"{top}/**/*.gin")
 )
 STUDIES = [file for file in FILES if file.startswith("ablations/")]
-MODELS = [Path(file).stem for file in FILES if file.startswith("gin/models/")]
+MODELS = [Path(file).stem for file in FILES if Path(file).parent == Path("gin/models")]
+BASELINES = [file for file in FILES if Path(file).parent.parent == Path("gin/models")]
 BUDGETS = [Path(file).stem for file in FILES if file.startswith("gin/budgets/")]
 NEED_A_NAME = {"graph_folder", "smiles_csv", "python_dataset", "tu", "lrgb"}  # of a file, a function, or a dataset
 
@@ -268,6 +269,29 @@ def test_what_the_paper_reports_of_tree_match_is_tracked():
 @pytest.mark.parametrize("dataset", ["zinc", "peptides_func", "peptides_struct"])
 def test_models_have_about_the_500_thousand_parameters_that_the_paper_allows(dataset):
     assert count_parameters(built(Source().load(dataset, "paper"))[1]) == pytest.approx(500_000, rel=0.08)
+
+
+PARAMETERS = {"gin/models/zinc.gin": 483_049, "gin/models/peptides_func.gin": 535_226} | {
+    file: int(found[1].replace(",", ""))
+    for file in BASELINES
+    if (found := re.search(r"The published model has ([\d,]+) parameters", Path(ROOT, file).read_text()))
+}
+
+
+@pytest.mark.parametrize(("file", "published"), PARAMETERS.items())
+def test_a_published_model_has_the_published_number_of_parameters(file, published):
+    assert len(PARAMETERS) > 10
+    assert count_parameters(built(Source((file,)).load())[1]) == pytest.approx(published, rel=0.02)
+
+
+@pytest.mark.parametrize("file", BASELINES)
+def test_a_published_configuration_leaves_nothing_of_another_model(file):
+    """It is complete: included after the block of GRED it is the same trial as alone."""
+    dataset = Path(file).parent.name
+    alone = Source((file, "gin/budgets/paper.gin")).load()
+    assert alone.trial.dataset == dataset
+    after = Source((file, "gin/budgets/paper.gin")).load(dataset)
+    assert (after.recipe, built(after)[0]) == (alone.recipe, built(alone)[0])
 
 
 @pytest.mark.parametrize("dataset", ["peptides_func_lap_pe", "peptides_struct_lap_pe"])

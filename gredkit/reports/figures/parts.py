@@ -10,7 +10,18 @@ from matplotlib.lines import Line2D
 from gredkit.registry import FIGURES
 from gredkit.reports.drawing.dots import WIDTH, rows_height, side_by_side
 from gredkit.reports.drawing.many import few_variants, noted
-from gredkit.reports.drawing.panels import NOTHING, all_wrapped, by, first_in_row, legend, no_scores, panels, wrapped
+from gredkit.reports.drawing.panels import (
+    NOTHING,
+    all_wrapped,
+    by,
+    first_in_row,
+    in_columns,
+    legend,
+    message,
+    no_scores,
+    panels,
+    wrapped,
+)
 from gredkit.reports.drawing.style import COLOURS, INK, PALE, QUIET, themed
 from gredkit.reports.drawing.trials import compared, has_base, has_scores, score_name, scored, without_score
 from gredkit.reports.figures.base import StudyFigure
@@ -18,6 +29,7 @@ from gredkit.reports.statistics import comparisons
 from gredkit.reports.study import StudyData
 
 BETTER, WORSE = COLOURS[0], COLOURS[1]
+LETTERS = {1: 36, 2: 36, 3: 22}  # of a label, by the number of panels side by side
 ROOM = 1.12  # times the farthest mark
 
 
@@ -29,8 +41,8 @@ class Parts(StudyFigure):
     caption = (
         "One row per change of the full model, the most harmful on top (on average over the datasets, each by its own "
         "scale); one panel per dataset. The marker is the mean difference of the test score over paired seeds, left of "
-        "the line is worse; the bar is its interval, corrected for all rows of all panels. Full markers: the difference "
-        "holds, as in the table. A part whose bar crosses the line has not been shown to matter here."
+        "the line is worse; the bar is its interval, corrected for all rows of all panels. A full marker: the "
+        "difference holds, as in the table. A part whose bar crosses the line has not been shown to matter here."
     )
     order = 15
 
@@ -49,6 +61,8 @@ def parts(results: pd.DataFrame) -> Figure:
     if scored(results).empty:
         return no_scores(results)
     found = comparisons(results)
+    if found.empty:
+        return message("no other variant to compare with yet")
     base, names = str(results["variant"].iloc[0]), _by_effect(found)
     datasets = by(results, "dataset")
     fates = len(scored(results)) < len(results)
@@ -56,7 +70,8 @@ def parts(results: pd.DataFrame) -> Figure:
     for axes, (dataset, rows) in zip(axes_of, datasets, strict=True):
         axes.set_title(wrapped(dataset))
         _panel(axes, rows, found[found["dataset"] == dataset].set_index("variant"), names)
-    _name_scores(axes_of, [f"{score_name(rows)[:-2]}: difference from {base}" for _, rows in datasets])
+        name = f"{score_name(rows)[:-2]}: difference from {base}"
+        axes.set_xlabel(wrapped(name, LETTERS.get(in_columns(axes), 16), 3))
     legend(figure, _handles(found))
     return figure
 
@@ -82,7 +97,15 @@ def _panel(axes: Axes, rows: pd.DataFrame, found: pd.DataFrame, names: list[str]
         if np.isfinite(low):
             axes.plot([low, high], [place, place], color=colour, lw=1.4, solid_capstyle="butt", zorder=2)
         axes.plot(
-            difference, place, ls="", marker="o", ms=4.5, color=colour, mfc=colour if holds else "white", mew=1.0, zorder=3
+            difference,
+            place,
+            ls="",
+            marker="o",
+            ms=4.5,
+            color=colour,
+            mfc=colour if holds else "white",
+            mew=1.0,
+            zorder=3,
         )
     axes.set_yticks(range(len(names)), labels)
     axes.set_ylim(len(names) - 0.45, -0.55)
@@ -96,11 +119,6 @@ def _panel(axes: Axes, rows: pd.DataFrame, found: pd.DataFrame, names: list[str]
     ends = found[["difference", "low", "high"]].astype(float)
     axes.set_xlim(min(np.nanmin(ends) * ROOM, 0) - 1e-9, max(np.nanmax(ends) * ROOM, 0) + 1e-9)
     axes.locator_params(axis="x", nbins=4)
-
-
-def _name_scores(axes_of: list[Axes], names: list[str]) -> None:
-    for axes, name in zip(axes_of, names, strict=True):
-        axes.set_xlabel(wrapped(name, 30, 2))
 
 
 def _handles(found: pd.DataFrame) -> list[Artist]:

@@ -22,6 +22,7 @@ from gredkit.reports.figures.flavours import flavours
 from gredkit.reports.figures.hop_filter import hop_filter
 from gredkit.reports.figures.k_ablation import k_ablation
 from gredkit.reports.figures.learning_curves import learning_curves
+from gredkit.reports.figures.parts import parts
 
 DIAMETERS = {"digits": (7, 11), "zinc": (12, 22), "peptides_func": (57, 159)}
 REFERENCES = {"zinc": [("GRED, paper, 2000 epochs", 0.4)], "cifar10": [("GRED, paper, 200 epochs", 0.76)]}
@@ -36,6 +37,7 @@ FIGURES = {
     "learning_curves": lambda results: learning_curves(results, curves_frame(results)),
     "cost": cost,
     "axes": axes,
+    "parts": parts,
 }
 LOST = {("K=4", seed): "failed" for seed in range(3)} | {("K=2", 1): "diverged"}
 BROKEN = {("rnn", seed): "failed" for seed in range(3)} | {("lstm", 1): "diverged"}

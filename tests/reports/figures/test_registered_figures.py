@@ -18,7 +18,7 @@ from gredkit.errors import UserError
 from gredkit.registry import FIGURES
 from gredkit.reports.figures.base import StudyFigure
 from gredkit.reports.generators.figures import drawn
-from gredkit.reports.study import StudyData
+from gredkit.reports.study import NOT_SET, StudyData
 
 
 def made(axes, **changes):
@@ -27,7 +27,12 @@ def made(axes, **changes):
 
 
 GRID = {f"{encoder} {K}": {"variant.encoder": encoder, "K": K} for encoder in ("lru", "rnn") for K in (1, 2)}
+CHANGES = {
+    name: {"models.gred.glu": glu, "models.gred.norm": norm}
+    for name, glu, norm in (("base", NOT_SET, NOT_SET), ("no gate", "none", NOT_SET), ("no norm", NOT_SET, False))
+}
 STUDIES = {
+    "changes": made(CHANGES),
     "encoders": made(flavour_axes(["lru", "lstm"])),
     "K": made(k_axes([1, 2])),
     "grid": made(GRID),
