@@ -12,14 +12,14 @@ from gredkit.errors import UserError
 from gredkit.nn.composition import PARTS, Composition, Part
 from gredkit.nn.parameters import width_for, widths_for
 
-WIDTH, STATE, HEADS = "dim", "state_dim", "heads"  # the settings that matter here
+WIDTH, STATE, DIVIDE = "dim", "state_dim", ("heads", "towers")  # the settings that matter here
 
 
 def matched(composition: Composition, spec: GraphSpec, wanted: int) -> list[str]:
     """The bindings of the model's width and of state widths that give about `wanted` parameters.
 
-    The width is a multiple of the number of heads of the model and its parts. If no width is within 1 % of the
-    wanted number, the nearest one is used.
+    The width is a multiple of the number of heads or towers of the model and its parts. If no width is within 1 % of
+    the wanted number, the nearest one is used.
     """
     model = composition.model
     dim = model.settings.get(WIDTH)
@@ -29,7 +29,7 @@ def matched(composition: Composition, spec: GraphSpec, wanted: int) -> list[str]
             f"give it one, or leave the model out"
         )
     every = [part for part in (model, *composition.parts.values()) if part]
-    step = lcm(*(part.settings.get(HEADS, 1) for part in every))
+    step = lcm(*(part.settings.get(name, 1) for part in every for name in DIVIDE))
     states = {name: (part.settings[STATE] or dim) / dim for name, part in _named(composition) if STATE in part.settings}
 
     def changed(width: int, state: int) -> dict[str, dict[str, int]]:

@@ -105,6 +105,8 @@ def fit(
     device = recipe.resolve_device()
     keep_pages()
     reset_peak(device)
+    if (calibrate := getattr(model, "calibrate", None)) is not None:
+        calibrate(train)  # a model may measure the training graphs, once; what it finds is part of its state
     state = State(model.to(device), recipe, device, identity(task, recipe, seed))
     if checkpoint is not None and (found := checkpoints.load(checkpoint)) is not None:
         state.resume(found)

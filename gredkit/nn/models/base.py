@@ -47,8 +47,13 @@ class GraphModel(nn.Module):
         readout: str | None = None,
         head_layers: int = 2,
         edges_beside_positions: bool = False,
+        edge_width: int | None = None,
     ):
-        """Build what stands in front of the layers; `edges_beside_positions` gives edges the width of node features."""
+        """Build what stands in front of the layers.
+
+        edges_beside_positions: whether edges get the width of node features. edge_width: their width otherwise, None
+        is dim
+        """
         super().__init__()
         ranges.width("dim", dim)
         ranges.whole("layers", layers, 1, MOST_LAYERS)
@@ -63,7 +68,7 @@ class GraphModel(nn.Module):
         self.features = _encoder_of(features or usual_features(spec.nodes), spec.nodes, width, gelu)
         self.edge_features = None
         if edge_features is not None:
-            edge_width = width if edges_beside_positions else dim
+            edge_width = width if edges_beside_positions else edge_width or dim
             self.edge_features = _encoder_of(edge_features, spec.edges, edge_width, gelu)
 
     def needs(self, K: int | None) -> list[Structure]:

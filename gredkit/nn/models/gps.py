@@ -9,7 +9,7 @@ from gredkit.nn.convolutions.gated_gcn import GatedGCNLayer
 from gredkit.nn.convolutions.gps import GPSLayer
 from gredkit.nn.convolutions.mlp import gin_mlp
 from gredkit.nn.models.base import Component
-from gredkit.nn.models.message_passing import MessagePassingModel, share_to_drop
+from gredkit.nn.models.message_passing import MessagePassingModel, heads_divide, share_to_drop
 from gredkit.registry import MODELS
 
 LOCALS = ("gin", "gatedgcn", "gated")
@@ -62,13 +62,6 @@ class GPS(MessagePassingModel):
             GPSLayer(dim, _local(local, dim, edges, norm, act, dropout), heads, norm, act, dropout, attention_dropout)
             for _ in range(layers)
         )
-
-
-def heads_divide(dim: int, heads: int) -> None:
-    """Check that the width can be shared among the heads."""
-    ranges.whole("heads", heads, 1, 1024)
-    if dim % heads:
-        raise UserError(f"dim={dim} is no multiple of heads={heads}: choose a width that the heads divide")
 
 
 def _local(kind: str, dim: int, edges: bool, norm: str, act: str, dropout: float) -> nn.Module:

@@ -7,6 +7,7 @@ from torch_geometric.data import Data
 
 from gredkit import ranges
 from gredkit.data.task import GraphSpec
+from gredkit.errors import UserError
 from gredkit.nn.convolutions.feed_forward import FeedForward
 from gredkit.nn.dense import Embed
 from gredkit.nn.models.base import Component, GraphModel, head
@@ -19,7 +20,8 @@ class MessagePassingModel(GraphModel):
     Shape: batch -> [graphs, outputs], or [nodes, outputs] with readout 'node'
 
     edge_rows: whether the layers need a row for each edge; without edge features all edges begin with the same
-    learned row, as in "Benchmarking GNNs" (Dwivedi et al., JMLR 2023)
+    learned row, as in "Benchmarking GNNs" (Dwivedi et al., JMLR 2023). edge_width: of encoded edge
+    features, None is dim
     """
 
     layers: nn.ModuleList
@@ -39,8 +41,11 @@ class MessagePassingModel(GraphModel):
         head_shape: str,
         head_layers: int,
         edge_rows: bool = False,
+        edge_width: int | None = None,
     ):
-        super().__init__(spec, dim, layers, features, edge_features, positional, None, readout, head_layers)
+        super().__init__(
+            spec, dim, layers, features, edge_features, positional, None, readout, head_layers, edge_width=edge_width
+        )  # fmt: skip
         share_to_drop("dropout", dropout)
         self.edge_row = Embed(1, dim) if edge_rows and edge_features is None else None
         self.feed_forwards = nn.ModuleList(FeedForward(dim, ffn_act, dropout) for _ in range(layers if ffn else 0))
@@ -79,3 +84,10 @@ class MessagePassingModel(GraphModel):
 def share_to_drop(name: str, value: float) -> None:
     """Check a share of dropout."""
     ranges.number(name, value, lambda p: 0 <= p < 1, "a share from 0 to less than 1")
+
+
+def heads_divide(dim: int, heads: int) -> None:
+    """Check that the width can be shared among the heads."""
+    ranges.whole("heads", heads, 1, 1024)
+    if dim % heads:
+        raise UserError(f"dim={dim} is no multiple of heads={heads}: choose a width that the heads divide")
