@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
+from gredkit.nn.convolutions.norm import BatchNorm
 from gredkit.nn.distances.hop_pairs import HopPairs
 from gredkit.nn.incidence import Incidence
 
@@ -54,7 +55,7 @@ class DRewLayer(nn.Module):
         super().__init__()
         self.delays = [0 if nu == "inf" else max(k - int(nu), 0) for k in range(1, hops + 1)]
         self.linears = nn.ModuleList(nn.Linear(dim, dim, bias=False) for _ in range(hops))
-        self.norms = nn.ModuleList(nn.BatchNorm1d(dim) for _ in range(hops))
+        self.norms = nn.ModuleList(BatchNorm(dim) for _ in range(hops))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Sequence[Tensor], graphs: Sequence[HopGraph]) -> Tensor:

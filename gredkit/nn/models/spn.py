@@ -7,6 +7,7 @@ from gredkit.data.hops.index import FARTHEST
 from gredkit.data.hops.structure import Hops
 from gredkit.data.structures import Structure
 from gredkit.data.task import GraphSpec
+from gredkit.nn.convolutions.norm import BatchNorm
 from gredkit.nn.dense import Dense
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.models.base import Component, GraphModel, head
@@ -120,4 +121,4 @@ class SPNLayer(nn.Module):
 
 def rectified(dim: int) -> tuple[nn.Module, nn.Module]:
     """relu(BN(·)). Shape: [items, dim] -> [items, dim]"""
-    return nn.BatchNorm1d(dim), nn.ReLU()
+    return BatchNorm(dim), nn.ReLU()
