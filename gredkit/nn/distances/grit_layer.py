@@ -1,6 +1,7 @@
 import torch
 from torch import Tensor, nn
 
+from gredkit.nn.convolutions.norm import BatchNorm
 from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.distances.signed_root import signed_root
 from gredkit.nn.segments import segment_softmax, sum_entries
@@ -34,7 +35,7 @@ class GRITLayer(nn.Module):
                        self.score, self.read, self.degree):  # fmt: skip
             nn.init.xavier_normal_(weight)
         self.out, self.pair_out = nn.Linear(dim, dim), nn.Linear(dim, dim)
-        self.norm, self.pair_norm, self.last_norm = nn.BatchNorm1d(dim), nn.BatchNorm1d(dim), nn.BatchNorm1d(dim)
+        self.norm, self.pair_norm, self.last_norm = BatchNorm(dim), BatchNorm(dim), BatchNorm(dim)
         self.up, self.down = nn.Linear(dim, 2 * dim), nn.Linear(2 * dim, dim)
         self.dropout, self.attention_dropout = nn.Dropout(dropout), nn.Dropout(attention_dropout)
 

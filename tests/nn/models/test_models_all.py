@@ -1,6 +1,7 @@
 """What every model does, for all in the registry."""
 
 import copy
+from inspect import signature
 
 import pytest
 import torch
@@ -136,7 +137,8 @@ def test_the_graphs_of_a_dataset_stay_as_they_are(name):
 @EVERY
 def test_it_fits_what_it_must_be_able_to_fit(name):
     """The mean of the neighbours' colours, at each node, in a few dozen steps."""
-    model = built(name, "DROPOUT = 0.0", "models.gps.attention_dropout = 0.0", level="node").train()
+    shares = [share for share in signature(MODELS[name]).parameters if share.endswith("dropout")]
+    model = built(name, *(f"models.{name}.{share} = 0.0" for share in shares), level="node").train()
     batch = batch_of(model, "house", "path", "two components")
     source, target = batch.edge_index
     colours = nn.functional.one_hot(batch.x[:, 0], COLOURS).float()
