@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gredkit.nn.hop_index import HopIndex
     from gredkit.nn.kernels.usable import without_kernels
     from gredkit.nn.layer import GREDLayer
+    from gredkit.nn.models.base import add_needs
     from gredkit.nn.models.gred import GRED
     from gredkit.nn.parameters import count_parameters
     from gredkit.nn.scan import linear_scan
@@ -26,6 +27,7 @@ __all__ = [
     "HopIndex",
     "add_hops",
     "add_hops_to_all",
+    "add_needs",
     "count_parameters",
     "linear_scan",
     "load",
@@ -40,6 +42,7 @@ _HOMES = {
     "gredkit.nn.kernels.usable": ("without_kernels",),
     "gredkit.nn.hop_index": ("HopIndex",),
     "gredkit.nn.layer": ("GREDLayer",),
+    "gredkit.nn.models.base": ("add_needs",),
     "gredkit.nn.models.gred": ("GRED",),
     "gredkit.nn.parameters": ("count_parameters",),
     "gredkit.nn.scan": ("linear_scan",),

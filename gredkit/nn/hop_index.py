@@ -69,7 +69,7 @@ class HopIndex:
         """The index of a batch of `EdgeHopData`; the members are all nodes, all edges inside hops, and all edges from
         the first to the second and from the second to the first of their ends."""
         if "hop_link_index" not in batch:
-            raise UserError("this graph does not carry its edges: prepare it with what the model's `needs` lists")
+            raise UserError("this graph does not carry its edges: call gredkit.add_needs on it first")
         of_nodes = cls.of(batch)
         inside = batch.hop_link_place
         place = torch.cat([batch.hop_own_place, inside, inside + 1, inside + 2])  # graph by graph
@@ -81,7 +81,7 @@ class HopIndex:
     def of_walks(cls, batch: Data) -> HopIndex:
         """The index of a batch that carries `Walks`: set v * (K + 1) + k is what k steps lead to, without members."""
         if "hop_step_index" not in batch:
-            raise UserError("this graph does not carry its walks: prepare it with what the model's `needs` lists")
+            raise UserError("this graph does not carry its walks: call gredkit.add_needs on it first")
         reach, length = _reach(batch), batch.hop_seq_length.long()
         width, nodes = len(reach["profile"]), torch.arange(len(length), device=length.device)
         node = torch.repeat_interleave(nodes, length, output_size=sum(reach["profile"]))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
-from gredkit import GRED, GraphSpec, add_hops
+from gredkit import GRED, GraphSpec, add_hops, add_needs
 from gredkit.ablation.plan import make_plan
 from gredkit.config.bindings import load
 from gredkit.config.source import Source
@@ -226,14 +226,9 @@ SPEC = GraphSpec(nodes=(4,), outputs=2)
 
 
 def carrying(model: GRED, K: int | None, *given: Data) -> Batch:
-    made = []
     for data in given:
-        one = copy.copy(data)
-        one.x = torch.arange(data.num_nodes)[:, None] % 4
-        for structure in needs_of(model, K):
-            one = structure.add_to(one)
-        made.append(one)
-    return Batch.from_data_list(made)
+        data.x = torch.arange(data.num_nodes)[:, None] % 4
+    return Batch.from_data_list([add_needs(data, model, K) for data in given])
 
 
 def built(name: str, **more: Any) -> GRED:

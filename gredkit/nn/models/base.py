@@ -1,5 +1,6 @@
 """What a model is, and what models share: encoded features in front, a head behind."""
 
+import copy
 import inspect
 from collections.abc import Callable
 from functools import partial
@@ -111,6 +112,17 @@ def needs_of(model: nn.Module, K: int | None) -> list[Structure]:
     """What a model needs of each graph: as its method `needs` says or, without one, the structures among its parts."""
     own = getattr(model, "needs", None)
     return structures_in(model) if own is None else list(own(K))
+
+
+def add_needs(data: Data, model: nn.Module, K: int | None) -> Data:
+    """A copy of a graph (tensors are shared) with all that a model needs of it, such as its hop index.
+
+    K: the last hop; None means the diameter, the largest distance between two connected nodes
+    """
+    data = copy.copy(data)
+    for structure in needs_of(model, K):
+        data = structure.add_to(data)
+    return data
 
 
 def structures_in(model: nn.Module) -> list[Structure]:
