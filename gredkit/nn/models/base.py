@@ -108,6 +108,13 @@ def head(dim: int, outputs: int, layers: int, gelu: str | None = None, shape: st
     return nn.Sequential(*modules, last) if modules else last
 
 
+def heads_divide(dim: int, heads: int) -> None:
+    """Check that the width can be shared among the heads."""
+    ranges.whole("heads", heads, 1, 1024)
+    if dim % heads:
+        raise UserError(f"dim={dim} is no multiple of heads={heads}: choose a width that the heads divide")
+
+
 def needs_of(model: nn.Module, K: int | None) -> list[Structure]:
     """What a model needs of each graph: as its method `needs` says or, without one, the structures among its parts."""
     own = getattr(model, "needs", None)

@@ -3,8 +3,8 @@ from torch_geometric.nn import GATConv
 
 from gredkit.data.task import GraphSpec
 from gredkit.nn.convolutions.convolution import ConvolutionLayer
-from gredkit.nn.models.base import Component
-from gredkit.nn.models.message_passing import MessagePassingModel, heads_divide
+from gredkit.nn.models.base import Component, heads_divide
+from gredkit.nn.models.message_passing import MessagePassingModel
 from gredkit.registry import MODELS
 
 

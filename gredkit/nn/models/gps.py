@@ -8,8 +8,8 @@ from gredkit.nn.convolutions.convolution import ConvolutionLayer
 from gredkit.nn.convolutions.gated_gcn import GatedGCNLayer
 from gredkit.nn.convolutions.gps import GPSLayer
 from gredkit.nn.convolutions.mlp import gin_mlp
-from gredkit.nn.models.base import Component
-from gredkit.nn.models.message_passing import MessagePassingModel, heads_divide, share_to_drop
+from gredkit.nn.models.base import Component, heads_divide
+from gredkit.nn.models.message_passing import MessagePassingModel, share_to_drop
 from gredkit.registry import MODELS
 
 LOCALS = ("gin", "gatedgcn", "gated")

@@ -14,7 +14,7 @@ from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.distances.graphormer_layer import GraphormerLayer
 from gredkit.nn.distances.path_bias import PathBias, walk
 from gredkit.nn.distances.spatial_bias import SpatialBias, spatial_types
-from gredkit.nn.models.base import Component, GraphModel
+from gredkit.nn.models.base import Component, GraphModel, heads_divide
 from gredkit.nn.models.base import head as head_of
 from gredkit.nn.models.message_passing import share_to_drop
 from gredkit.registry import FEATURES, MODELS
@@ -59,7 +59,7 @@ class Graphormer(GraphModel):
         head_layers: int = 2,
     ):
         super().__init__(spec, dim, layers, features, None, positional, None, readout, head_layers)
-        check_heads(dim, heads)
+        heads_divide(dim, heads)
         ranges.whole("num_spatial_types", num_spatial_types, 1, FARTHEST)
         ranges.whole("num_degrees", num_degrees)
         for name, share in (("dropout", dropout), ("attention_dropout", attention_dropout),
@@ -135,10 +135,3 @@ def in_squares(values: Tensor, pairs: AllPairs) -> Tensor:
     """Values of pairs as one square per graph, as large as the largest graph. Shape: [pairs, d] -> [graphs, n, n, d]"""
     squares = values.new_zeros(len(pairs.sizes), pairs.width, pairs.width, values.shape[1])
     return squares.index_put((pairs.graph[pairs.first], pairs.place[pairs.first], pairs.place[pairs.second]), values)
-
-
-def check_heads(dim: int, heads: int) -> None:
-    """Raise unless the heads divide the width."""
-    ranges.whole("heads", heads, 1, 1024)
-    if dim % heads:
-        raise UserError(f"dim={dim} is no multiple of heads={heads}: choose a width that the heads divide")

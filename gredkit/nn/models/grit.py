@@ -7,9 +7,8 @@ from gredkit.data.task import GraphSpec
 from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.distances.grit_layer import GRITLayer
 from gredkit.nn.distances.rrwp import ORIENTATIONS, adjacency, rrwp
-from gredkit.nn.models.base import Component, GraphModel
+from gredkit.nn.models.base import Component, GraphModel, heads_divide
 from gredkit.nn.models.base import head as head_of
-from gredkit.nn.models.graphormer import check_heads
 from gredkit.nn.models.message_passing import share_to_drop
 from gredkit.registry import MODELS
 
@@ -48,7 +47,7 @@ class GRIT(GraphModel):
         head_layers: int = 2,
     ):
         super().__init__(spec, dim, layers, features, edge_features, positional, None, readout, head_layers)
-        check_heads(dim, heads)
+        heads_divide(dim, heads)
         ranges.whole("rrwp", rrwp, 1, 1000)
         ranges.one_of("orientation", orientation, ORIENTATIONS)
         share_to_drop("dropout", dropout)

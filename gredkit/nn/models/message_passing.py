@@ -7,7 +7,6 @@ from torch_geometric.data import Data
 
 from gredkit import ranges
 from gredkit.data.task import GraphSpec
-from gredkit.errors import UserError
 from gredkit.nn.convolutions.feed_forward import FeedForward
 from gredkit.nn.dense import Embed
 from gredkit.nn.models.base import Component, GraphModel, head
@@ -84,10 +83,3 @@ class MessagePassingModel(GraphModel):
 def share_to_drop(name: str, value: float) -> None:
     """Check a share of dropout."""
     ranges.number(name, value, lambda p: 0 <= p < 1, "a share from 0 to less than 1")
-
-
-def heads_divide(dim: int, heads: int) -> None:
-    """Check that the width can be shared among the heads."""
-    ranges.whole("heads", heads, 1, 1024)
-    if dim % heads:
-        raise UserError(f"dim={dim} is no multiple of heads={heads}: choose a width that the heads divide")

@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import PNAConv
 
 from gredkit import GraphSpec, count_parameters
+from gredkit.data.datasets.ring_transfer import ring_transfer
 from gredkit.errors import UserError
 from gredkit.nn.convolutions.gated_gcn import GatedGCNLayer
 from gredkit.nn.convolutions.norm import BatchNorm
@@ -22,6 +23,8 @@ from gredkit.nn.models.mixhop import MixHop
 from gredkit.nn.models.pna import PNA
 from gredkit.nn.positional.rwse import RWSE
 from gredkit.registry import MODELS
+from gredkit.training.fit import fit
+from gredkit.training.recipe import Recipe
 
 ZINC = GraphSpec(nodes=(28,), outputs=1, edges=(4,))
 CLASSICAL = {"features": "embedding", "head": "halving", "head_layers": 3}  # "Benchmarking GNNs"
@@ -143,6 +146,15 @@ def test_pna_measures_the_training_graphs_and_stores_what_it_found():
     assert torch.equal(again.eval()(triangle()), model.eval()(triangle()))
     model.calibrate([lonely])
     assert model(triangle()).isfinite().all()
+
+
+def test_training_calibrates_a_model_with_the_training_split_only():
+    task = ring_transfer(distance=2, symbols=3, graphs=12)
+    for i in task.splits["test"]:
+        task.graphs[i].edge_index = torch.empty(2, 0, dtype=torch.long)
+    model = PNA(task.spec, 8, 1)
+    fit(model, task, task.graphs, Recipe(epochs=1, batch_size=8), seed=0)
+    assert torch.isclose(model.layers[0].mean_log_degree, torch.tensor(3.0).log())  # all nodes of a ring have degree 2
 
 
 def test_batch_norm_of_fewer_than_two_rows_uses_the_running_statistics():
