@@ -23,7 +23,8 @@ from gredkit.registry import DATASETS
 FILES = sorted(
     path.relative_to(ROOT).as_posix() for top in ("gin", "ablations") for path in ROOT.glob(f"{top}/**/*.gin")
 )
-STUDIES = [file for file in FILES if file.startswith("ablations/")]
+STUDIES = [file for file in FILES if Path(file).parent == Path("ablations")]
+PAPER_STUDIES = [file for file in FILES if file.startswith("ablations/paper/")]
 MODELS = [Path(file).stem for file in FILES if Path(file).parent == Path("gin/models")]
 BASELINES = [file for file in FILES if Path(file).parent.parent == Path("gin/models")]
 BUDGETS = [Path(file).stem for file in FILES if file.startswith("gin/budgets/")]
@@ -165,7 +166,7 @@ def test_commands_in_the_header_are_about_the_file_and_can_be_read(file):
 def test_every_variant_of_a_study_can_be_built_on_both_suites(file, suite):
     source = Source((file, f"gin/suites/{suite}.gin"))
     study = source.load().study
-    assert study.axes
+    assert study.axes or study.variants
     for entry in study.datasets:
         configuration = source.load(entry, study.budget)
         assert configuration.trial.dataset == entry
@@ -174,7 +175,24 @@ def test_every_variant_of_a_study_can_be_built_on_both_suites(file, suite):
         shown = []
         for point in points:
             configuration = source.load(entry, study.budget, as_text(point.bindings.items()))
-            shown.append((configuration.trial, built(configuration)[0]))
+            without_edges = point.bindings == {"variant.edge_features": None}
+            if not without_edges or source.load(entry, study.budget).variant.edge_features:
+                shown.append((configuration.trial, built(configuration)[0]))
+        assert not any(one in shown[:i] for i, one in enumerate(shown)), "two variants are the same"
+
+
+@pytest.mark.parametrize("file", PAPER_STUDIES)
+def test_every_variant_of_a_study_of_the_paper_can_be_built(file):
+    source = Source((file,))
+    study = source.load().study
+    assert study.datasets
+    for entry in study.datasets:
+        shown = []
+        for point in source.load(entry, study.budget).study.points():
+            configuration = source.load(entry, study.budget, as_text(point.bindings.items()))
+            of_dataset = configuration.settings(DATASETS, configuration.trial.dataset)
+            shown.append((of_dataset, configuration.recipe, configuration.trial, built(configuration)[0]))
+            assert configuration.trial.dataset == entry.partition("/")[0]
         assert not any(one in shown[:i] for i, one in enumerate(shown)), "two variants are the same"
 
 
