@@ -1,12 +1,13 @@
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from golden.compare import LOSS_TOLERANCE, TOLERANCE, compare, retrain
+from golden.compare import LOSS_TOLERANCE, TOLERANCE, compare, main, retrain
 from golden.published import build, graphs, load
-from helpers.commands import ROOT, run
+from helpers.commands import run
 from torch_geometric.data import Batch
 
 from gredkit import add_hops
@@ -33,7 +34,7 @@ def test_same_training_as_published(path):
     assert max(weight.relative for weight in weights.values()) < TOLERANCE
 
 
-def test_the_command_says_so_and_notices_a_difference(tmp_path):
+def test_the_command_says_so_and_notices_a_difference(tmp_path, monkeypatch, capsys):
     result = run("tests/golden/compare.py", *map(str, FILES), str(TRAJECTORIES[1]))
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("same function") == len(FILES) == 2
@@ -42,15 +43,15 @@ def test_the_command_says_so_and_notices_a_difference(tmp_path):
     altered = dict(np.load(FILES[1]))
     altered["param:GRED_1/LRU_0/theta_log"] = altered["param:GRED_1/LRU_0/theta_log"] + 0.01
     np.savez(tmp_path / "altered.npz", **altered)
-    result = run(str(ROOT / "tests/golden/compare.py"), str(tmp_path / "altered.npz"), cwd=tmp_path)
-    assert result.returncode == 1
-    assert "DIFFERENT" in result.stdout
+    monkeypatch.setattr(sys, "argv", ["compare.py", str(tmp_path / "altered.npz")])
+    assert main() == 1
+    assert "DIFFERENT" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("expand", [1, 2])
 @pytest.mark.parametrize("act", ["full-glu", "half-glu"])
 @pytest.mark.parametrize("kind", ["superpixel", "sbm"])
-def test_the_published_heads_of_which_no_file_is_stored(kind, act, expand, tmp_path):
+def test_the_published_heads_of_which_no_file_is_stored(kind, act, expand, tmp_path, monkeypatch):
     """A file in the published layout whose numbers come from the dense oracle, in double precision."""
     file = unanswered(kind, act, expand)
     config = json.loads(str(file["config"]))
@@ -66,8 +67,8 @@ def test_the_published_heads_of_which_no_file_is_stored(kind, act, expand, tmp_p
     assert file["out"].shape[0] == (13 if kind == "sbm" else 3)
 
     np.savez(tmp_path / "file.npz", **file)
-    result = run(str(ROOT / "tests/golden/compare.py"), str(tmp_path / "file.npz"))
-    assert result.returncode == 0, result.stdout + result.stderr
+    monkeypatch.setattr(sys, "argv", ["compare.py", str(tmp_path / "file.npz")])
+    assert main() == 0
 
 
 @pytest.mark.parametrize(("change", "least"), [("weight_decay", 1e-3), ("order", 1e-3), ("rate", 1e-3), ("K", 1e-6)])

@@ -10,8 +10,10 @@ from gredkit.registry import ENCODERS
 SPEC = GraphSpec(nodes=(28,), outputs=1, edges=(4,))
 
 
-@pytest.mark.parametrize("layers", [4, 11, 16])
-@pytest.mark.parametrize("name", ["gla", "gru", "lru", "lstm", "mingru", "retention", "rg_lru", "rnn"])
+STATES = ("gla", "gru", "lru", "lstm", "mingru", "retention", "rg_lru", "rnn")
+
+
+@pytest.mark.parametrize(("name", "layers"), [*((name, 4) for name in STATES), ("lru", 11), ("gru", 16)])
 def test_recurrent_variants_meet_the_papers_budget(name, layers):
     def build(width, state):
         return GRED(SPEC, dim=width, layers=layers, encoder=partial(ENCODERS[name], state_dim=state))
@@ -21,8 +23,7 @@ def test_recurrent_variants_meet_the_papers_budget(name, layers):
     assert 0.3 < state / width < 3
 
 
-@pytest.mark.parametrize("name", ENCODERS)
-@pytest.mark.parametrize("budget", [20_000, 500_000])
+@pytest.mark.parametrize(("name", "budget"), [*((name, 20_000) for name in ENCODERS), ("lru", 500_000)])
 def test_no_other_width_is_nearer(name, budget):
     def miss(width):
         return abs(count_parameters(GRED(SPEC, dim=width, layers=4, encoder=name)) - budget)

@@ -83,7 +83,7 @@ def test_several_recurrences_over_one_sequence(T: int) -> None:
 def test_gradients_of_both_orders_by_finite_differences(shape: str, dtype: torch.dtype, reverse: bool, T: int) -> None:
     a, b = inputs(shape, T, dtype)
     assert gradcheck(lambda a, b: linear_scan(a, b, reverse), (a, b))
-    assert gradgradcheck(lambda a, b: linear_scan(a, b, reverse), (a, b))
+    assert gradgradcheck(lambda a, b: linear_scan(a, b, reverse), (a, b), fast_mode=True)  # along random directions
 
 
 def test_only_one_of_the_inputs_needs_a_gradient() -> None:
