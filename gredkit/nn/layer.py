@@ -115,7 +115,7 @@ class GREDLayer(nn.Module):
         x = self.mlp(self.aggregator(h, hops))  # eqs. 2 and 3: one row per hop set
         sequences = self.sequences(hops)
         y = self.gated(self.encoder(self.norm(x), sequences))  # eqs. 4 to 7: from the farthest hop to the node itself
-        return y + sequences.targets.sum(x) if self.skip else y
+        return y + sequences.targets.sum(x) if self.skip else y  # the skip connection
 
     def sequences(self, hops: HopIndex) -> HopIndex:
         """The hops as the encoder reads them."""
