@@ -1,6 +1,10 @@
-"""python -m gredkit.report --study NAME: read a study from MLflow and write its tables, figures and page."""
+"""python -m gredkit.report --study NAME: read a study from MLflow and write its tables, figures and page.
+
+With --paper instead: what of the paper has been run here, at which budget, beside the published numbers.
+"""
 
 from pathlib import Path
+from typing import Any
 
 from gredkit import paths
 from gredkit.cli import Parser, add_import, console, import_all
@@ -9,13 +13,19 @@ from gredkit.errors import command
 
 def main() -> None:
     parser = Parser(prog="python -m gredkit.report", description=__doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--study", metavar="NAME", help="the name of an experiment in MLflow")
+    what.add_argument("--paper", action="store_true", help="what of the paper has been run here, and what is missing")
     add = parser.add_argument
-    add("--study", required=True, metavar="NAME", help="the name of an experiment in MLflow")
     add("--tracking-uri", metavar="URI", help="of MLflow; $MLFLOW_TRACKING_URI or mlflow.db here by default")
     add("--reports", type=Path, default=paths.REPORTS, metavar="FOLDER", help="for the reports")
     add_import(parser)
     arguments = parser.parse_args()
     import_all(arguments.modules)
+    (_paper if arguments.paper else _study)(arguments)
+
+
+def _study(arguments: Any) -> None:
     from gredkit.reports.reading import read_study
     from gredkit.reports.terminal import show
     from gredkit.reports.write import write_report
@@ -27,6 +37,13 @@ def main() -> None:
     out = console()
     show(study, out)
     say_command(out, "report", str(written[-1]))
+
+
+def _paper(arguments: Any) -> None:
+    from gredkit.reports.terminal import show_paper
+    from gredkit.tracking.runs import all_trials
+
+    show_paper(all_trials(arguments.tracking_uri), console())
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ the numbers of several baselines come from models with about 100k.
 import functools
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -86,6 +87,13 @@ def published(dataset: str) -> pd.DataFrame:
     """
     values = _values()
     return values[values["dataset"] == dataset.removesuffix(LAP_PE)].reset_index(drop=True)
+
+
+def tables() -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Label, title and values of each table of the paper, in its order."""
+    values = _values()
+    for label, about in _stored()["tables"].items():
+        yield label, f"Table {about['number']}: {about['title']}", values[values["table"] == label]
 
 
 @functools.cache

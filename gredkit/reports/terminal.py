@@ -7,12 +7,18 @@ from rich.text import Text
 
 from gredkit.reports.findings import most_important
 from gredkit.reports.page.layout import SCORE, Cell, Grid, grid
+from gredkit.reports.paper import FILES, TITLES, missing_models, paper_figures, paper_tables
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.study import StudyData
 from gredkit.reports.summary import sentences
 from gredkit.reports.tables import summary
-from gredkit.system.printing import print_table, room, say
+from gredkit.system.printing import print_table, room, say, say_command
+from gredkit.tracking.runs import Known
 
+ABOUT_PAPER = (
+    "Sizes are numbers of parameters. Of several budgets here, the one with the most epochs is shown: epochs, runs and "
+    "steps are its own. Numbers of different budgets are no comparison on equal terms."
+)
 MOST = 60  # rows of a table; a screen has no room for more
 WIDEST_NAME = 40  # columns of a variant's name; a longer one wraps
 GAP = 3  # columns between two columns
@@ -33,6 +39,26 @@ def show(study: StudyData, console: Console) -> None:
     left = len(sentences(study.results, compared)) - len(found)
     if found and left > 0:
         say(console, f"The report has {left:,} more {'sentence' if left == 1 else 'sentences'} about this study.")
+
+
+def show_paper(trials: Sequence[Known], console: Console) -> None:
+    """Print what of the paper was run, table by table, and how to run the rest."""
+    there = numbers = 0
+    for label, title, rows in paper_tables(trials):
+        run = sum(bool(row.here) for row in rows)
+        there, numbers = there + run, numbers + len(rows)
+        say(console, f"{title}. {run} of {len(rows)} numbers have runs here.")
+        for dataset in dict.fromkeys(row.dataset for row in rows):
+            say(console, f"{dataset}:")
+            print_table(console, TITLES, [row.cells() for row in rows if row.dataset == dataset])
+        if run < len(rows):
+            say_command(console, "to run it", f"python -m gredkit.run --gin ablations/paper/{FILES[label]}.gin")
+        say(console, "")
+    for title, study, told in paper_figures(trials):
+        say(console, f'Figure "{title}" (no printed numbers), run here: {told}.')
+        say_command(console, "to run it", f"python -m gredkit.run --gin ablations/paper/{study}.gin")
+    say(console, f"{there} of {numbers} numbers of the paper have runs here. {ABOUT_PAPER}")
+    say(console, f"Published numbers only, no model in gredkit: {', '.join(missing_models())}.")
 
 
 def _tables(laid: Grid, console: Console) -> list[list[int]]:

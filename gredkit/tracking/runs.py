@@ -17,7 +17,7 @@ from gredkit.errors import UserError
 from gredkit.names import nearest
 from gredkit.system.private import shown
 from gredkit.system.sealed import Damaged
-from gredkit.tracking.store import Client, StoreError, connect, existing_store, tracking_uri
+from gredkit.tracking.store import Client, StoreError, connect, database, existing_store, tracking_uri
 from gredkit.tracking.stored import plan_of
 from gredkit.trials.state import TrialState
 
@@ -143,6 +143,16 @@ class StudyRuns:
         return [
             run.info.run_id for run in runs if not {run.info.run_id, run.data.tags.get("mlflow.parentRunId")} & alive
         ]
+
+
+def all_trials(uri: str | None = None) -> list[Known]:
+    """The runs of the trials of all studies; none if there is no store."""
+    uri = tracking_uri(uri)
+    if (file := database(uri)) and not file.is_file():
+        return []
+    client = connect(uri)
+    studies = [StudyRuns(found.name, uri, client, found.experiment_id) for found in client.search_experiments()]
+    return [trial for study in studies for trial in study.trials().values()]
 
 
 @contextmanager
