@@ -15,14 +15,20 @@ DEEPEST = 10  # 1024 leaves; the paper stops at 8
 
 
 @DATASETS.register("tree_match")
-def tree_match(depth: int = 3, graphs: int = 4000, train: float = 0.6, validation: float = 0.2, seed: int = 0) -> Task:
+def tree_match(
+    depth: int = 3,
+    graphs: int = 4000,
+    train: float = 0.6,
+    validation: float = 0.2,
+    seed: int = 0,
+    directed: bool = False,
+) -> Task:
     """Every leaf of a binary tree has a count and a class; the root must predict the class of the leaf with its count.
 
     Tree-NeighborsMatch of Alon & Yahav (2021). The leaves, `depth` hops from the root, have the counts 1, 2, …
     from left to right (the numbers of neighbours in the paper's figure) and the classes in random order, each
-    once. The root has a count and no class, the nodes between have neither; 0 stands for none. Edges go in both
-    directions here, in the paper only towards the root. No two graphs are equal; with depth 2 only 96 different
-    graphs exist, so at most 96 are drawn. Chance is 1 / 2^depth.
+    once. The root has a count and no class, the nodes between have neither; 0 stands for none. No two graphs are
+    equal; with depth 2 only 96 different graphs exist, so at most 96 are drawn. Chance is 1 / 2^depth.
 
     The paper reports the accuracy on the training set for depth 2..8, because a bottleneck shows in what a model
     cannot even fit: all models reach 100 % up to depth 3; at depth 4 GGNN and GAT still do and GCN reaches 70 %;
@@ -32,6 +38,7 @@ def tree_match(depth: int = 3, graphs: int = 4000, train: float = 0.6, validatio
     graphs: number of graphs
     train, validation: shares of the graphs; the rest is for the test
     seed: determines the graphs
+    directed: whether edges go only towards the root, as in the paper, or in both directions
     """
     ranges.whole("depth", depth, 1, DEEPEST)
     ranges.whole("graphs", graphs)
@@ -39,7 +46,7 @@ def tree_match(depth: int = 3, graphs: int = 4000, train: float = 0.6, validatio
     ranges.seed(seed)
     leaves = 2**depth
     graphs = min(graphs, factorial(leaves) * leaves)
-    edge_index = _tree(depth)
+    edge_index = _tree(depth, directed)
     drawn = _draws(leaves, graphs, np.random.default_rng(seed))
     return Task(
         name="tree_match",
@@ -50,11 +57,12 @@ def tree_match(depth: int = 3, graphs: int = 4000, train: float = 0.6, validatio
     )
 
 
-def _tree(depth: int) -> Tensor:
+def _tree(depth: int, directed: bool) -> Tensor:
     """Node 0 is the root, the children of v are 2v + 1 and 2v + 2; the leaves come last. Shape: -> [2, edges]"""
     child = torch.arange(1, 2 ** (depth + 1) - 1)
     parent = (child - 1) // 2
-    return torch.stack([torch.cat([child, parent]), torch.cat([parent, child])])
+    upwards = torch.stack([child, parent])
+    return upwards if directed else torch.cat([upwards, upwards.flip(0)], 1)
 
 
 def _draws(leaves: int, graphs: int, rng: np.random.Generator) -> list[tuple[int, ...]]:

@@ -50,13 +50,13 @@ class HopArrays(NamedTuple):
     seq_set: np.ndarray
 
 
-def hop_arrays(data: Data, K: int | None) -> HopArrays:
-    """Search the graph. Edges count as undirected; self-loops and repeated edges have no effect."""
+def hop_arrays(data: Data, K: int | None, directed: bool = False) -> HopArrays:
+    """Search the graph; self-loops and repeated edges have no effect. With `directed`, paths go along the edges."""
     from gredkit.data.hops.search import hop_sets  # numba is slow to import, and needed only here
 
     num_nodes = _num_nodes(data)
     source, target = _edges(data, num_nodes)
-    return HopArrays(*hop_sets(source, target, num_nodes, -1 if K is None else K, _weights(num_nodes)))
+    return HopArrays(*hop_sets(source, target, num_nodes, -1 if K is None else K, _weights(num_nodes), directed))
 
 
 def links(data: Data) -> tuple[int, np.ndarray]:

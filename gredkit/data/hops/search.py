@@ -12,17 +12,19 @@ INT = np.int32
 
 
 @compiled
-def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-def]
+def hop_sets(source, target, num_nodes, K, weights, directed):  # type: ignore[no-untyped-def]
     """The distinct hop sets of a graph and, for each node, the sets at hop 0, 1, ….
 
     K: the last hop; below 0 there is no limit
     weights [num_nodes]: hash weights of the nodes. Any values give the same result (sets are compared by
         their members), random values give it fast.
+    directed: whether hop k of v has the nodes from which k steps along edges lead to v; otherwise edges have no
+        direction
 
     Returns set_size [S], set_member [M] (ascending in a set), seq_length [N], seq_set [R] (nearest hop
     first). Set v is {v}.
     """
-    start, neighbour = _neighbours(source, target, num_nodes)
+    start, neighbour = _neighbours(source, target, num_nodes, directed)
     set_start = np.zeros(max(16 * num_nodes, 16), np.int64)
     set_hash = np.empty(len(set_start), np.uint64)
     set_member = np.empty(max(64 * num_nodes, 16), INT)
@@ -68,7 +70,7 @@ def hop_sets(source, target, num_nodes, K, weights):  # type: ignore[no-untyped-
         )
         seq_length[v] = levels
         rows += levels
-        if K < 0 and reach[v] == num_nodes:
+        if K < 0 and not directed and reach[v] == num_nodes:
             for i in range(found):
                 reach[queue[i]] = found
         for i in range(found):
@@ -170,20 +172,22 @@ def _store(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _neighbours(source, target, num_nodes):  # type: ignore[no-untyped-def]
-    """Undirected neighbour lists; each neighbour appears once, without self-loops."""
+def _neighbours(source, target, num_nodes, directed):  # type: ignore[no-untyped-def]
+    """Neighbour lists, or lists of the nodes whose edges end here; each appears once, without self-loops."""
     start = np.zeros(num_nodes + 1, np.int64)
     for e in range(len(source)):
-        start[source[e] + 1] += 1
         start[target[e] + 1] += 1
+        if not directed:
+            start[source[e] + 1] += 1
     start = np.cumsum(start)
     listed = np.empty(start[-1], np.uint32)
     filled = start[:-1].copy()
     for e in range(len(source)):
-        listed[filled[source[e]]] = target[e]
-        filled[source[e]] += 1
         listed[filled[target[e]]] = source[e]
         filled[target[e]] += 1
+        if not directed:
+            listed[filled[source[e]]] = target[e]
+            filled[source[e]] += 1
 
     neighbour = np.empty(len(listed), np.uint32)
     seen_by = np.full(num_nodes, -1, np.int64)

@@ -41,3 +41,12 @@ class Hops(Structure):
         if K is None or not (reach == ALL or (reach.isdecimal() and int(reach) > K)):
             return None
         return lambda arrays: cut_arrays(HopArrays(**arrays), K)._asdict()
+
+
+class DirectedHops(Hops):
+    """The hop sets along the edges: hop k of a node has those nodes from which k steps, and no fewer, lead to it."""
+
+    key: ClassVar[str] = "directed_hops"
+
+    def compute(self, graph: Data) -> Arrays:
+        return hop_arrays(graph, self.K, directed=True)._asdict()

@@ -53,3 +53,11 @@ def test_no_graph_is_drawn_twice():
 def test_a_tree_needs_leaves():
     with pytest.raises(UserError, match="depth is a whole number from 1 to 10, not 0"):
         tree_match(depth=0)
+
+
+def test_edges_may_lead_to_the_root_only():
+    (graph, *_), (both, *_) = (tree_match(depth=3, graphs=5, directed=way).graphs for way in (True, False))
+    upwards = nx.DiGraph(graph.edge_index.T.tolist())
+    assert all(upwards.out_degree(v) == (v != 0) for v in range(15))
+    assert nx.is_arborescence(upwards.reverse())
+    assert set(map(tuple, both.edge_index.T.tolist())) == {*upwards.edges, *upwards.reverse().edges}

@@ -2,6 +2,7 @@ import io
 import pickle
 from collections.abc import Callable
 from contextlib import redirect_stderr
+from random import Random
 
 import networkx as nx
 import numpy as np
@@ -27,6 +28,7 @@ from torch_geometric.loader import DataLoader
 
 from gredkit.data.hops.index import HopData, add_hops, add_hops_to_all, cut_arrays, hop_arrays
 from gredkit.data.hops.search import hop_sets
+from gredkit.data.hops.structure import DirectedHops
 from gredkit.errors import UserError
 
 INDEX_KEYS = ["hop_set_size", "hop_set_member", "hop_seq_length", "hop_seq_set", "hop_K"]
@@ -85,6 +87,20 @@ def test_every_hop_of_every_node_is_what_networkx_finds(kind: str, data: st.Data
     assert_right(data.draw(graphs(kind)), data.draw(HOPS))
 
 
+@settings(max_examples=20)
+@given(data=any_graphs(), K=HOPS, turned=st.randoms(use_true_random=False))
+def test_directed_hops_are_what_networkx_finds_against_the_edges(data: Data, K: int | None, turned: Random) -> None:
+    kept = [pair for pair in data.edge_index.T.tolist() if turned.random() < 0.6]
+    one_way = Data(edge_index=torch.tensor(kept, dtype=torch.long).reshape(-1, 2).T, num_nodes=data.num_nodes)
+    backwards = nx.DiGraph((target, source) for source, target in kept)
+    backwards.add_nodes_from(range(one_way.num_nodes))
+    expected = []
+    for v in range(one_way.num_nodes):
+        distance = nx.single_source_shortest_path_length(backwards, v, cutoff=K)
+        expected.append([sorted(u for u in distance if distance[u] == k) for k in range(max(distance.values()) + 1)])
+    assert hops_of(DirectedHops(K).add_to(one_way)) == expected
+
+
 @pytest.mark.parametrize("K", [0, 1, 3, 1000, None])
 @pytest.mark.parametrize("name", LARGER)
 def test_hops_of_larger_graphs(name: str, K: int | None) -> None:
@@ -95,7 +111,7 @@ def test_hops_of_larger_graphs(name: str, K: int | None) -> None:
 def test_hash_collisions_change_nothing(data: Data, K: int | None, constant: int) -> None:
     source, target = data.edge_index.numpy()
     weights = np.full(data.num_nodes, constant, np.uint64)
-    found = hop_sets(source, target, data.num_nodes, -1 if K is None else K, weights)
+    found = hop_sets(source, target, data.num_nodes, -1 if K is None else K, weights, False)
     expected = add_hops(data, K)
     for key, values in zip(INDEX_KEYS[:4], found, strict=True):
         assert values.tolist() == expected[key].tolist()
@@ -105,7 +121,7 @@ def test_hash_collisions_change_nothing(data: Data, K: int | None, constant: int
 def test_hash_collisions_change_nothing_in_larger_graphs(name: str) -> None:
     data = from_networkx(LARGER[name])
     source, target = data.edge_index.numpy()
-    found = hop_sets(source, target, data.num_nodes, -1, np.zeros(data.num_nodes, np.uint64))
+    found = hop_sets(source, target, data.num_nodes, -1, np.zeros(data.num_nodes, np.uint64), False)
     expected = add_hops(data, None)
     for key, values in zip(INDEX_KEYS[:4], found, strict=True):
         assert values.tolist() == expected[key].tolist()
