@@ -2,7 +2,7 @@ import os
 
 # The tests run side by side. This stands before the imports: NumPy reads it only then, and
 # threads that wait for each other beside another test make eigenvalue problems many times slower.
-os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 import gc
 import signal

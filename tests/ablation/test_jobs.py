@@ -81,7 +81,8 @@ def test_a_run_says_what_it_chose_and_does_so(tmp_path, monkeypatch):
     result = run("-m", "gredkit.run", "--gin", "tiny.gin", "--no-report", cwd=tmp_path, fresh=True)
     assert result.returncode == 0, result.stderr
     count = min(2, joblib.cpu_count(only_physical_cores=True))
-    assert str(jobs_for(trials(2), Resources(count, 0, PLENTY), lambda trial: GB)) in result.stdout
+    chosen = {1: "1 trial at a time, as there is one core", 2: "2 trials side by side, one for each core"}[count]
+    assert f"{chosen}; --jobs N sets another number\n" in result.stdout
     assert {known.tags["jobs"] for known in study.trials().values()} == {str(count)}
 
 
@@ -91,4 +92,4 @@ def test_a_dry_run_chooses_as_the_run_does_unless_it_is_told(tmp_path):
     assert "with 3 at a time" in told.stdout
     assert "--jobs" not in told.stdout
     assert "with 1 at a time" in chosen.stdout  # tests compute with one thread
-    assert str(jobs_for(trials(2), Resources(1, 0, PLENTY), lambda trial: GB)) in chosen.stdout
+    assert "1 trial at a time, as there is one core; --jobs N sets another number" in chosen.stdout
