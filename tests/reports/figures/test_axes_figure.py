@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
-from reports.figures.made_frames import flavour_axes, k_axes, legend_names, results_frame, texts
+from reports.figures.made_frames import flavour_axes, flaws, k_axes, legend_names, results_frame, texts
 
 from gredkit.reports.figures.axes import axes
+from gredkit.reports.study import NOT_SET
 
 
 def crossed(ones=("lru", "lstm"), others=(1, 4, None)):
@@ -90,3 +91,18 @@ def test_three_axes_make_a_row_a_variant():
 def test_a_study_without_axes_has_a_row_a_variant():
     (panel,) = axes(results_frame({name: {} for name in flavour_axes()}, ["digits"])).axes
     assert len(panel.get_yticklabels()) == 4
+
+
+def test_an_axis_that_applies_to_some_variants_only_leaves_empty_cells():
+    modes = {
+        "lru, scan": ("lru", "scan"),
+        "lru, loop": ("lru", "loop"),
+        "lstm": ("lstm", NOT_SET),
+        "rnn": ("rnn", NOT_SET),
+    }
+    results = results_frame({name: {"variant.encoder": e, "encoders.lru.mode": m} for name, (e, m) in modes.items()})
+    figure = axes(results)
+    assert flaws(figure) == []
+    words = texts(figure)
+    assert NOT_SET in " ".join(words).replace("\n", " ")
+    assert sum(word.startswith("0.") for word in words) == 2 * 4  # as many means as variants on two datasets
