@@ -189,6 +189,8 @@ SMALLER = {"gredkit.bench": ("--quick",), "gredkit.data": ("--data", "."), "gred
 @pytest.mark.parametrize("command", OTHERS, ids=shlex.join)
 def test_every_other_command_runs(tmp_path, command):
     (tmp_path / "tests").symlink_to(ROOT / "tests")
+    if "FOLDER" in command:
+        write_zinc(tmp_path / "FOLDER")
     result = run(*command, *SMALLER.get(command[1], ()), cwd=tmp_path, fresh=command == OTHERS[0])
     assert result.returncode == 0, result.stderr
     assert "--out" not in command or (tmp_path / command[command.index("--out") + 1]).is_file()

@@ -217,7 +217,7 @@ SETS = {
     "variant.positional='rwse';positional.rwse.steps=-1": "steps",
     "variant.positional='degree';positional.degree.largest=0": "largest",
     "models.gred.glu='most'": "glu", "models.gred.gelu='relu'": "gelu", "models.gred.expand=0": "expand",
-    "models.gred.head_layers=3": "head_layers", "models.gred.readout='median'": "readout",
+    "models.gred.head_layers=4": "head_layers", "models.gred.readout='median'": "readout",
     "models.gred.readout='sum'": "readout",
     "models.gred.empty_hops='skip'": "empty_hops",
     "SCATTER='cuda'": "backend is one of native, torch_scatter, auto", "SCATTER=5": "backend",

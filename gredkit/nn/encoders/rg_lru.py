@@ -34,7 +34,7 @@ class RGLRU(SequenceEncoder):
     ):
         super().__init__()
         check_state(dim, state_dim)
-        ranges.positive("c", c)
+        ranges.number("c", c, lambda factor: 0 < factor <= 1000, "a number above 0 and at most 1000")
         self.c, self.state_dim = c, state_dim or dim
         self.decay = nn.Parameter(initial_decays(self.state_dim, r_min, r_max, c))
         self.into = Dense(dim, self.state_dim)
