@@ -308,7 +308,7 @@ WRONG: dict[str, tuple[str, dict, str]] = {
     "no rank": ("gla", {"rank": 0}, "rank is a whole number from 1 to"),
     "a decay of one": ("rg_lru", {"r_max": 1.0}, "r_max is a decay above 0 and below 1, not 1.0"),
     "decays the wrong way round": ("rg_lru", {"r_max": 0.5}, "r_min is at most r_max, which is 0.5, not 0.9"),
-    "no c": ("rg_lru", {"c": -1}, "c is a number above 0, not -1"),
+    "no c": ("rg_lru", {"c": -1}, "c is a number above 0 and at most 1000, not -1"),
     "an endless bias": ("mingru", {"keep_bias": math.inf}, "keep_bias is a number from -100 to 100, not inf"),
     "no step": ("s4d", {"dt_min": 0}, "dt_min is a number above 0, not 0"),
 }
