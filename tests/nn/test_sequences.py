@@ -55,6 +55,11 @@ def test_random_hops_are_others_than_the_hops_and_depend_on_seed_and_graph():
     assert drawn[0] != hops_of(add_hops(path, 3))
     rings = [hops_of(RandomHops(3).add_to(one)) for one in (turned, graph(13, [(v, (v + 1) % 13) for v in range(13)]))]
     assert rings[0] != rings[1][:12]
+    symbols = torch.eye(12, dtype=torch.long)[:, :1]
+    same_edges = [
+        hops_of(RandomHops(3).add_to(Data(x=x, edge_index=turned.edge_index))) for x in (symbols, 1 - symbols)
+    ]
+    assert same_edges[0] != same_edges[1]
 
 
 def test_every_place_of_a_random_sequence_can_have_any_other_node():

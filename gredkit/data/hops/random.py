@@ -23,7 +23,9 @@ class RandomHops(Structure):
         check_K(self.K)
 
     def compute(self, graph: Data) -> Arrays:
-        return shuffled(hop_arrays(graph, self.K), self.seed)._asdict()
+        # Features count too: graphs with the same edges would otherwise have the same draw, which a model could learn.
+        features = b"" if graph.x is None else graph.x.cpu().numpy().tobytes()
+        return shuffled(hop_arrays(graph, self.K), self.seed, features)._asdict()
 
     def attach(self, graph: Data, arrays: Arrays) -> HopData:
         return attach_hops(graph, HopArrays(**arrays), self.K)
@@ -32,10 +34,12 @@ class RandomHops(Structure):
         return {"K": self.K, "seed": self.seed}
 
 
-def shuffled(hops: HopArrays, seed: int) -> HopArrays:
+def shuffled(hops: HopArrays, seed: int, features: bytes) -> HopArrays:
     """The same lengths and sizes with members at random: any other node of the graph may stand at any hop but 0."""
     nodes = len(hops.seq_length)
-    drawn = np.random.default_rng([seed, xxhash.xxh3_64_intdigest(b"".join(array.tobytes() for array in hops))])
+    drawn = np.random.default_rng(
+        [seed, xxhash.xxh3_64_intdigest(b"".join([*(array.tobytes() for array in hops), features]))]
+    )
     size = hops.set_size[hops.seq_set]  # of each row
     start = hops.seq_length.cumsum() - hops.seq_length
     is_far = np.ones(len(size), bool)

@@ -12,8 +12,8 @@ from gredkit.registry import SEQUENCES
 class RandomHopSequence(SequenceExtractor):
     """As many nodes as there are at distance k, but drawn at random: the control without distances.
 
-    Each node keeps the sizes of its hops, and no node stands at two places. The draw depends on the graph (its edges
-    and the order of its nodes) and on `seed`, not on the seed of a trial.
+    Each node keeps the sizes of its hops, and no node stands at two places. The draw depends on the graph (its edges,
+    its features and the order of its nodes) and on `seed`, not on the seed of a trial.
     Shape: batch -> the index of its sequences
 
     seed: another one gives another draw

@@ -43,7 +43,10 @@ def score_dots(axes: Axes, rows: pd.DataFrame, names: pd.Series, order: Mapping[
             if len(good) > 1:
                 spread = place + 0.22 + 0.06 * np.resize([0, 1, -1], len(good))
                 axes.scatter(good, spread, s=6, color=look.colour, alpha=0.55, lw=0, zorder=2)
-        labels[place] = "\n".join(filter(None, [labels[place], _fate(some)]))
+        if len(some):
+            labels[place] = "\n".join(filter(None, [labels[place], fate(some)]))
+        else:
+            in_its_row(axes, place, fate(some))
     axes.set_yticks(range(len(order)), labels)
     axes.set_ylim(len(order) - 0.45, -0.55)
     axes.tick_params(axis="y", length=0)
@@ -58,9 +61,14 @@ def score_dots(axes: Axes, rows: pd.DataFrame, names: pd.Series, order: Mapping[
     axes.locator_params(axis="x", nbins=4)
 
 
-def _fate(rows: pd.DataFrame) -> str:
-    """What a label says about trials without a score, or that a dataset does not have this name."""
+def fate(rows: pd.DataFrame) -> str:
+    """What is said about trials without a score, or that a dataset does not have this name."""
     return wrapped(without_score(rows).replace(", ", ",\n"), WIDTH) if len(rows) else "not planned"
+
+
+def in_its_row(axes: Axes, place: int, text: str) -> None:
+    """Write into a row that has no mark."""
+    axes.text(0.02, place, text, transform=axes.get_yaxis_transform(), va="center", color=QUIET, size="small")
 
 
 def dot_handles(several: bool) -> list[Artist]:

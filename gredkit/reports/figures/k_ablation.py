@@ -25,6 +25,7 @@ from gredkit.reports.drawing.trials import (
     axis_columns,
     changes_together,
     compared,
+    has_base,
     has_scores,
     k_column,
     last_hops,
@@ -60,6 +61,8 @@ class KAblation(StudyFigure):
         columns, column = axis_columns(trials), k_column(trials)
         if not has_scores(trials) or column is None or column not in columns:
             return None
+        if has_base(trials) and trials[column].nunique() < 3:
+            return None  # one other K among other changes of a model is no curve
         if len(columns) == 2 and changes_together(trials, *columns):
             return None  # the score does not follow K alone
         trials = _along_k(trials, column)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from gredkit.registry import FIGURES
-from gredkit.reports.drawing.dots import WIDTH, rows_height, side_by_side
+from gredkit.reports.drawing.dots import WIDTH, fate, in_its_row, rows_height, side_by_side
 from gredkit.reports.drawing.many import few_variants, noted
 from gredkit.reports.drawing.panels import (
     NOTHING,
@@ -23,7 +23,7 @@ from gredkit.reports.drawing.panels import (
     wrapped,
 )
 from gredkit.reports.drawing.style import COLOURS, INK, PALE, QUIET, themed
-from gredkit.reports.drawing.trials import compared, has_base, has_scores, score_name, scored, without_score
+from gredkit.reports.drawing.trials import compared, has_base, has_scores, score_name, scored
 from gredkit.reports.figures.base import StudyFigure
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.study import StudyData
@@ -40,9 +40,10 @@ class Parts(StudyFigure):
     title = "Which part does the work?"
     caption = (
         "One row per change of the full model, the most harmful on top (on average over the datasets, each by its own "
-        "scale); one panel per dataset. The marker is the mean difference of the test score over paired seeds, left of "
-        "the line is worse; the bar is its interval, corrected for all rows of all panels. A full marker: the "
-        "difference holds, as in the table. A part whose bar crosses the line has not been shown to matter here."
+        "scale); one panel per dataset. The marker is the mean gain of the test score over paired seeds, so left of "
+        "the line is worse, also where a smaller score is better; the bar is its interval, corrected for all rows of "
+        "all panels. A full marker: the difference holds, as in the table. A part whose bar crosses the line has not "
+        "been shown to matter here."
     )
     order = 15
 
@@ -70,7 +71,7 @@ def parts(results: pd.DataFrame) -> Figure:
     for axes, (dataset, rows) in zip(axes_of, datasets, strict=True):
         axes.set_title(wrapped(dataset))
         _panel(axes, rows, found[found["dataset"] == dataset].set_index("variant"), names)
-        name = f"{score_name(rows)[:-2]}: difference from {base}"
+        name = f"{score_name(rows)[:-2]}: gain over {base}"
         axes.set_xlabel(wrapped(name, LETTERS.get(in_columns(axes), 16), 3))
     legend(figure, _handles(found))
     return figure
@@ -88,10 +89,10 @@ def _panel(axes: Axes, rows: pd.DataFrame, found: pd.DataFrame, names: list[str]
     axes.axvline(0, color=INK, lw=0.8, zorder=1.5)
     for place, name in enumerate(names):
         some = rows[rows["variant"] == name]
-        fate = wrapped(without_score(some).replace(", ", ",\n"), WIDTH) if len(some) else "not planned"
-        labels[place] = "\n".join(filter(None, [labels[place], fate]))
         if name not in found.index or pd.isna(found.loc[name, "difference"]):
+            in_its_row(axes, place, fate(some))
             continue
+        labels[place] = "\n".join(filter(None, [labels[place], fate(some)]))
         difference, low, high, holds = found.loc[name, ["difference", "low", "high", "holds"]]
         colour = QUIET if not holds else BETTER if difference > 0 else WORSE
         if np.isfinite(low):

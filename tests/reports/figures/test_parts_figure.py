@@ -25,7 +25,7 @@ def test_rows_are_sorted_by_effect_and_marked_where_the_difference_holds():
     figure = parts(results)
     first, second = figure.axes
     assert first.get_yticklabels()[0].get_text() == "norm=False"
-    assert first.get_xlabel() == "test accuracy: difference from base"
+    assert first.get_xlabel() == "test accuracy: gain over base"
     found = comparisons(results).set_index(["dataset", "variant"])["difference"]
     for axes, dataset in ((first, "digits"), (second, "zinc")):
         marks = [float(line.get_xydata()[0][0]) for line in axes.lines if line.get_marker() == "o"]
