@@ -31,7 +31,7 @@ class RandomHops(Structure):
         return attach_hops(graph, HopArrays(**arrays), self.K)
 
     def settings(self) -> dict[str, Any]:
-        return {"K": self.K, "seed": self.seed}
+        return {"K": self.K, "seed": self.seed, "reads": "edges and features"}  # entries of other draws are not reused
 
 
 def shuffled(hops: HopArrays, seed: int, features: bytes) -> HopArrays:
