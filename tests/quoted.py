@@ -45,8 +45,9 @@ def block(study: str) -> str:
     found, compared = summary(trials), comparisons(trials)
     laid = grid(found)
     scores = sum(group == "test score" for group, _ in laid.columns)
-    axis = next((name for name in trials if name.startswith("axis:")), "axis:variant").rpartition(".")[2]
-    titles = [axis.removeprefix("axis:"), *(name for _, name in laid.columns[:scores]), "parameters"]
+    axes = [name for name in trials if name.startswith("axis:")]
+    axis = axes[0].removeprefix("axis:").rpartition(".")[2] if len(axes) == 1 else "variant"
+    titles = [axis, *(name for _, name in laid.columns[:scores]), "parameters"]
     lines = [titles, ["---"] * len(titles)]
     for cells in laid.rows:
         parameters = found.loc[found["variant"] == cells[0].text, "parameters"].astype(int)
