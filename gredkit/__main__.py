@@ -12,6 +12,7 @@ COMMANDS = {  # each has a module with a `main`, which is imported when the comm
     "run": ("gredkit.run", "train every trial of a study, track it, write the report"),
     "report": ("gredkit.report", "write the report of a study again, from MLflow"),
     "predict": ("gredkit.predict", "use a trained model on new graphs"),
+    "explain": ("gredkit.explain", "look at which distance a trained model hears"),
     "components": ("gredkit.components", "list what there is to choose from, and the gin files that come with gredkit"),
     "copy": ("gredkit.copying", "put a gin file that comes with gredkit into this folder, to edit it"),
     "data": ("gredkit.data.__main__", "list, prepare, describe and draw datasets"),

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from gredkit.cli import Parser, add_import, import_all
 from gredkit.errors import UserError, command
-from gredkit.ranges import said, whole
-from gredkit.registry import DATASETS, METRICS, hyperparameters
+from gredkit.ranges import whole
+from gredkit.registry import DATASETS
 from gredkit.system.writing import CannotWrite, writing
 from gredkit.tracking.store import existing_store, tracking_uri
 
 if TYPE_CHECKING:  # what takes long to import is imported when all options are read
     import pandas as pd
 
-    from gredkit.data.objectives import Metric
     from gredkit.data.own.unlabelled import NewGraphs
     from gredkit.data.task import Task
     from gredkit.inference.about import SavedModel
@@ -25,7 +24,6 @@ if TYPE_CHECKING:  # what takes long to import is imported when all options are 
 FORMATS = (".csv", ".parquet")
 SPLITS = ("train", "validation", "test")
 ON_ERROR = ("raise", "skip")
-FOLDER = "root"  # the setting that says where a dataset lies
 
 
 def main() -> None:
@@ -42,12 +40,13 @@ def main() -> None:
         raise UserError(f"there is no folder {arguments.model!r} with a stored model: correct --model")
     import_all(arguments.modules)
     from gredkit.inference.saved import load, load_folder
+    from gredkit.inference.trained_on import dataset_of, metric_of
 
     trained = load_folder(arguments.model) if arguments.run is None else load(arguments.run, arguments.tracking_uri)
     about = trained.about
     task = None
     if arguments.data in DATASETS:
-        task = _dataset(arguments.data, about)
+        task = dataset_of(about, arguments.data)
         new = _part(task, arguments.split)
     elif arguments.split:
         raise UserError(f"--split goes with the name of a dataset, which {arguments.data!r} is not: leave it out")
@@ -58,7 +57,7 @@ def main() -> None:
     if task is not None and _same_question(task, about):
         import torch
 
-        metric = _metric(task, about)
+        metric = metric_of(task, about)
         score = metric.score(outputs, torch.cat([graph.y for graph in new.graphs]))
         print(f"{arguments.data}, {arguments.split or 'all graphs'}: {metric.name} {score:.6g}", file=sys.stderr)
 
@@ -102,41 +101,11 @@ def _read(arguments: argparse.Namespace, about: SavedModel) -> NewGraphs:
     )
 
 
-def _dataset(name: str, about: SavedModel) -> Task:
-    """A dataset by its name; that of the training as it was set then.
-
-    A stored model neither names a function to call nor a folder whose files, which may be pickles, PyG would open.
-    """
-    from gredkit.config.mistakes import check_settings
-    from gredkit.data.datasets.python_dataset import python_dataset
-
-    settings = {key: v for key, v in about.dataset_settings.items() if key != FOLDER} if name == about.dataset else {}
-    if "metric" not in hyperparameters(DATASETS[name]):  # datasets of version 0.1 had one; `about.metric` says it too
-        settings.pop("metric", None)
-    if DATASETS[name] is python_dataset:
-        target = said(settings.get("target", "package.module:function"))
-        raise UserError(f"a stored model calls no function by itself: if you trust {target}, give --data {target}")
-    check_settings(f"datasets.{name}", DATASETS[name], settings)
-    task = DATASETS[name](**settings)
-    if task.reading != about.reading:
-        raise UserError(f"the features of {name!r} are not those of {about.dataset!r}, on which this model was trained")
-    return task
-
-
 def _part(task: Task, split: str | None) -> NewGraphs:
     from gredkit.data.own.unlabelled import NewGraphs
 
     numbers = task.splits[split] if split else range(len(task.graphs))
     return NewGraphs([task.graphs[i] for i in numbers], list(numbers))
-
-
-def _metric(task: Task, about: SavedModel) -> Metric:
-    """The metric that the model was chosen by; that of the dataset if it is not registered here."""
-    from gredkit.data.objectives import metric_for
-
-    if about.metric == task.objective.metric.name or about.metric not in METRICS:
-        return task.objective.metric
-    return metric_for(about.task, about.metric)
 
 
 def _same_question(task: Task, about: SavedModel) -> bool:

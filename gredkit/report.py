@@ -1,39 +1,65 @@
 """python -m gredkit.report --study NAME: read a study from MLflow and write its tables, figures and page.
 
+With --compare instead: several studies in one report, on the datasets that they have in common.
 With --paper instead: what of the paper has been run here, at which budget, beside the published numbers.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gredkit import paths
 from gredkit.cli import Parser, add_import, console, import_all
-from gredkit.errors import command
+from gredkit.errors import UserError, command
+
+if TYPE_CHECKING:
+    from gredkit.reports.page.html import Html
+    from gredkit.reports.study import StudyData
 
 
 def main() -> None:
     parser = Parser(prog="python -m gredkit.report", description=__doc__)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--study", metavar="NAME", help="the name of an experiment in MLflow")
+    what.add_argument("--compare", nargs="+", metavar="NAME", help="several studies of the store, in one report")
     what.add_argument("--paper", action="store_true", help="what of the paper has been run here, and what is missing")
     add = parser.add_argument
     add("--tracking-uri", metavar="URI", help="of MLflow; $MLFLOW_TRACKING_URI or mlflow.db here by default")
     add("--reports", type=Path, default=paths.REPORTS, metavar="FOLDER", help="for the reports")
+    add("--no-distance", action="store_true", help="do not look at stored models for the distances they hear")
     add_import(parser)
     arguments = parser.parse_args()
     import_all(arguments.modules)
-    (_paper if arguments.paper else _study)(arguments)
+    (_paper if arguments.paper else _compared if arguments.compare else _study)(arguments)
 
 
 def _study(arguments: Any) -> None:
     from gredkit.reports.reading import read_study
+    from gredkit.tracking.runs import StudyRuns  # what takes long to import is imported when all options are read
+
+    study = read_study(StudyRuns.existing(arguments.study, arguments.tracking_uri), not arguments.no_distance)
+    _write(study, arguments, {})
+
+
+def _compared(arguments: Any) -> None:
+    names = list(dict.fromkeys(arguments.compare))
+    if len(names) < 2:
+        raise UserError(f"--compare needs at least two studies: name another one beside {names[0]!r}")
+    from gredkit.reports.compare import combined
+    from gredkit.reports.page.compared import compared
+    from gredkit.reports.reading import read_study
+    from gredkit.tracking.runs import StudyRuns
+
+    studies = [read_study(StudyRuns.existing(name, arguments.tracking_uri)) for name in names]
+    _write(combined(studies), arguments, compared(studies))
+
+
+def _write(study: "StudyData", arguments: Any, more: "Mapping[str, Html]") -> None:
     from gredkit.reports.terminal import show
     from gredkit.reports.write import write_report
     from gredkit.system.printing import say_command
-    from gredkit.tracking.runs import StudyRuns  # what takes long to import is imported when all options are read
 
-    study = read_study(StudyRuns.existing(arguments.study, arguments.tracking_uri))
-    written = write_report(study, arguments.reports / study.name)
+    written = write_report(study, arguments.reports / study.name, more)
     out = console()
     show(study, out)
     say_command(out, "report", str(written[-1]))

@@ -38,6 +38,7 @@ def main() -> None:
     add("--work", type=Path, default=paths.WORK, metavar="FOLDER", help="folder for trials that have not finished")
     add("--reports", type=Path, default=paths.REPORTS, metavar="FOLDER", help="folder for the reports")
     add("--no-report", action="store_true", help="train and track only; python -m gredkit.report writes it later")
+    add("--no-distance", action="store_true", help="a report that does not look at models for the distances they hear")
     add("--launcher", default="local", metavar="NAME", help="see python -m gredkit.components launchers")
     arguments = parser.parse_args()
     if arguments.jobs is not None:
@@ -77,6 +78,7 @@ def main() -> None:
         launcher=arguments.launcher,
         reports=reports,
         own_data=bool(arguments.data),
+        distance=not arguments.no_distance,
     )
     ended = run_study(source, options, console())
     is_written = summarise(ended, options, console())

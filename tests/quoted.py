@@ -6,6 +6,7 @@ In a gin header the scores of a variant, on the dataset that the file is named a
 `0.936 ± 0.010 (reports/STUDY, VARIANT)`. Without --write it only says which files are stale.
 """
 
+import math
 import re
 import sys
 import textwrap
@@ -21,6 +22,7 @@ from gredkit.reports.page.layout import grid
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.summary import sentences
 from gredkit.reports.tables import summary
+from gredkit.reports.verdicts import Verdict
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -29,8 +31,7 @@ BLOCK = re.compile(r"(<!-- results of (\w+) -->\n).*?(<!-- end of results -->)",
 COMPONENTS = re.compile(r"(<!-- components of (\w+) -->\n).*?(<!-- end of components -->)", re.DOTALL)
 QUOTE = re.compile(r"[\d.]+(?: ± [\d.]+)? \(reports/(\w+), ([\w=]+)")
 WIDTH = 120
-CLAIMS = (" has the best mean on ", " beats ", " is the only variant ")
-NO_CLAIM = "No difference that holds "
+CLAIMS = (" has the best mean on ", " beats ", " are equivalent on ", " suggest it, ", " is the only variant ")
 
 
 @cache
@@ -56,19 +57,30 @@ def block(study: str) -> str:
         lines.append([*texts, " to ".join(span)])
     said = sentences(trials, compared)
     claims = [sentence for sentence in said if any(words in sentence for words in CLAIMS)]
-    open_ones = sum(sentence.startswith(NO_CLAIM) for sentence in said)
-    base, every = compared["base"].iloc[0], several(len(compared), "comparison")
-    rest = f"In the other {open_ones} of {every} with {base} no difference holds."
+    rest = _open(compared)
     return "\n".join(
         [
             *(f"| {' | '.join(line)} |" for line in lines),
             "",
             *textwrap.wrap(" ".join(laid.notes), WIDTH),
             "",
-            *(line for claim in [*claims, *([rest] if open_ones else [])] for line in _bullet(claim)),
+            *(line for claim in [*claims, *([rest] if rest else [])] for line in _bullet(claim)),
             "",
         ]
     )
+
+
+def _open(compared: pd.DataFrame) -> str:
+    """How many comparisons are open, and what most of them would need."""
+    rows = compared[compared["verdict"] == Verdict.OPEN]
+    if rows.empty:
+        return ""
+    needed = rows["seeds_needed"]
+    count = f"{len(rows)} of {several(len(compared), 'comparison')} with {compared['base'].iloc[0]}"
+    if not (needed < math.inf).all():
+        return f"Open: {count}."
+    most = f"{needed.min():.0f}" if needed.min() == needed.max() else f"{needed.min():.0f} to {needed.max():.0f}"
+    return f"Open: {count}, which {most} seeds would decide."
 
 
 def _bullet(sentence: str) -> list[str]:

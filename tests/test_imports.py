@@ -75,3 +75,16 @@ def test_a_dry_run_imports_no_more_than_it_needs(tmp_path):
     result = run("-c", f"{seen}; {command}", cwd=tmp_path, fresh=True)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [("", "", "1000 None"), ("GOMP_SPINCOUNT", "77", "77 None"), ("OMP_WAIT_POLICY", "active", "None active")],
+)
+def test_how_long_threads_wait_is_set_unless_the_user_did(monkeypatch, name, value, expected):
+    for own in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(own, raising=False)
+    if name:
+        monkeypatch.setenv(name, value)
+    told = "print(os.environ.get('GOMP_SPINCOUNT'), os.environ.get('OMP_WAIT_POLICY'))"
+    assert run("-c", f"import os, gredkit; {told}", fresh=True).stdout.split() == expected.split()

@@ -19,7 +19,7 @@ ORDER = (  # the rooms, from the ground up; those of one row are one room
     ("inference",),
     ("reports",),
     ("ablation",),
-    ("cli", "components", "copying", "report", "predict", "run", "bench", "__main__"),
+    ("cli", "components", "copying", "report", "predict", "explain", "run", "bench", "__main__"),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(ORDER) for room in rooms}
 MODULES = {".".join(path.relative_to(HOME.parent).with_suffix("").parts): path for path in HOME.rglob("*.py")}

@@ -1,6 +1,6 @@
 """Load the dataset of a trial, and summarise it for the plan."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from torch_geometric.data import Data
@@ -16,6 +16,7 @@ from gredkit.imports import call_own
 from gredkit.paths import data_root
 from gredkit.registry import DATASETS, LOSSES, METRICS
 from gredkit.system.writing import writing
+from gredkit.trials.trial import Trial
 
 SAMPLE = 256  # graphs of a dataset that are kept to estimate times
 
@@ -69,6 +70,18 @@ def about_data(configuration: Configuration) -> About:
     about = _known[key]
     objective = chosen_objective(about.objective, configuration)
     return replace(about, objective=objective, hash=about.hash + objective_hash(objective))
+
+
+def known_hashes(trials: Iterable[Trial]) -> dict[str, list[str]]:
+    """The hashes of the graphs and splits of trials, by the names of the datasets, as far as they were loaded here."""
+    found: dict[str, dict[str, None]] = {}
+    for trial in trials:
+        prefix = f"datasets.{trial.settings['dataset']}."
+        given = [(key.removeprefix(prefix), value) for key, value in trial.settings.items() if key.startswith(prefix)]
+        about = _known.get((trial.settings["dataset"], repr(sorted(given))))
+        if about is not None:
+            found.setdefault(trial.dataset, {})[about.hash] = None
+    return {dataset: list(hashes) for dataset, hashes in found.items()}
 
 
 def _about(task: Task, dataset: str) -> About:

@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from gredkit.ablation.dataset import about_data
+from gredkit.ablation.dataset import About, about_data
 from gredkit.ablation.identity import code_hash, trial_id
 from gredkit.config.configuration import Configuration
-from gredkit.config.study import TrialSettings
+from gredkit.config.source import as_text
+from gredkit.config.study import BASE, TrialSettings
 from gredkit.data.hops.index import FARTHEST, check_K
 from gredkit.data.task import GraphSpec
 from gredkit.nn.composition import Composition
@@ -63,7 +64,15 @@ def describe(configuration: Configuration, spec: GraphSpec) -> Described:
 
 
 def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
-    """The trial with each seed, completed with settings, number of parameters, metric and id."""
+    """The trial with each replicate and seed, completed with settings, number of parameters, metric and id."""
+    found = []
+    for one in trial.configuration().study.repeated():
+        point = trial.point + as_text(one.bindings.items())  # later ones win over those of another replicate
+        found += _resolve(replace(trial, point=point, replicate=one.label if one.bindings else ""), seeds)
+    return found
+
+
+def _resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
     configuration = trial.configuration()
     about = about_data(configuration)
     described = describe(configuration, about.spec)
@@ -79,6 +88,7 @@ def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
         metric=metric.name,
         larger_is_better=metric.larger_is_better,
         diameters=about.diameters,
+        compared=_compared(trial, configuration, about, metric.name),
     )
     # The objective's own hash counts: a dataset's own loss, named once more, is the same trial.
     without = ("loss", "metric") if reads_hops(model) else ("loss", "metric", "K")
@@ -88,6 +98,18 @@ def resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
         counted = {name: value for name, value in settings.items() if name not in without}
         result.append(replace(shared, seed=seed, settings=settings, id=trial_id(counted, about.hash, code)))
     return result
+
+
+def _compared(trial: Trial, configuration: Configuration, about: About, metric: str) -> dict[str, Any]:
+    """What a report must know to compare it; nothing where the defaults hold."""
+    margin, compare = configuration.study.margin_of(metric), configuration.study.compare
+    found: dict[str, Any] = {} if margin is None else {"margin": float(margin)}
+    found |= {} if compare == BASE else {"compare": compare}
+    if looks := configuration.study.looks:
+        found["looks"] = ",".join(map(str, looks))
+    if trial.replicate:
+        found |= {"replicate": trial.replicate, "test_share": about.sizes["test"] / about.sizes["train"]}
+    return found
 
 
 def reads_hops(model: nn.Module) -> bool:

@@ -1,7 +1,7 @@
 """One call of `python -m gredkit.run`: plan, train, track, report."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +10,14 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 
 from gredkit import paths
+from gredkit.ablation.dataset import known_hashes
 from gredkit.ablation.launchers.base import Launcher
-from gredkit.ablation.plan import Plan, after_tuning, make_plan, repeats
+from gredkit.ablation.plan import Plan, make_plan
 from gredkit.ablation.preflight import check_folders
 from gredkit.ablation.progress import TrialProgress
-from gredkit.ablation.runner import Runner, sort_out
-from gredkit.ablation.screen import Screen
+from gredkit.ablation.rounds import least
+from gredkit.ablation.runner import Runner
+from gredkit.ablation.stages import PATIENCE, Stages
 from gredkit.config import gin_files
 from gredkit.config.source import Source
 from gredkit.errors import UserError
@@ -26,9 +28,7 @@ from gredkit.tracking.sending import send_anew
 from gredkit.tracking.store import StoreError
 from gredkit.tracking.tracker import Tracker
 from gredkit.trials.folder import TrialFolder, trial_folders
-from gredkit.trials.state import BROKEN, ENDED, UNDECIDED, TrialState
-
-PATIENCE = 60.0  # seconds to wait at the end until MLflow has everything
+from gredkit.trials.state import TrialState
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Options:
     launcher: str = "local"
     reports: Path | None = None  # where a report will be written
     own_data: bool = False  # whether --data named the folder of the datasets
+    distance: bool = True  # whether the report looks at stored models for the distances they hear
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Ended:
     tracker: Tracker
     interrupted: bool
     unsent: int  # trials that are not completely in MLflow
+    standing: tuple[str, ...] = ()  # if the number of seeds is open: what the latest round has decided
 
     @property
     def exit_code(self) -> int:
@@ -77,9 +79,9 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
             say(f"{repaired} runs that a crash had left running are marked as interrupted")
         try:
             tracker.begin(options.command, [gin_files.find(file) for file in source.files])
-            tracker.add_plan(plan.trials, plan.is_tuning)
+            tracker.add_hashes(known_hashes(plan.trials))
             _send_leftovers(tracker, options.work, say)
-            return _train_all(plan, launcher, tracker, options, console, say)
+            return _train_all(plan, launcher, tracker, options, console)
         except BaseException:  # do not leave a run that looks as if it were still running
             with suppress(StoreError):
                 tracker.abandon()
@@ -91,50 +93,29 @@ def _launcher(plan: Plan, options: Options, say: Callable[[str], None]) -> Launc
     kind: type[Launcher] = LAUNCHERS[options.launcher]  # type: ignore[assignment]
     jobs = options.jobs
     if jobs is None:
-        chosen = kind.usual_jobs(plan.trials)
+        chosen = kind.usual_jobs(least(plan))
         say(str(chosen))
         jobs = chosen.count
     return plan.source.load().component(LAUNCHERS, options.launcher)(jobs)
 
 
-def _train_all(
-    plan: Plan, launcher: Launcher, tracker: Tracker, options: Options, console: Console, say: Callable[[str], None]
-) -> Ended:
-    """Train the trials of the plan and, if it is a tuning plan, then the final trials."""
-    forwarder = Forwarder(tracker, say)
+def _train_all(plan: Plan, launcher: Launcher, tracker: Tracker, options: Options, console: Console) -> Ended:
+    """Train all stages of a study, and wait until MLflow has the results."""
+    forwarder = Forwarder(tracker, lambda said: printing.say(console, said))
     runner = Runner(launcher, tracker, forwarder, options.work)
-    trials: list[TrialProgress] = []
-
-    def train(plan: Plan) -> None:
-        done = {one.trial.id: one for one in trials}
-        planned = sort_out(plan.trials, tracker, options.retry, done)
-        say(_announcement(plan, planned))
-        if any(one.state == TrialState.WAITING for one in planned):
-            launcher.prepare()
-        with Screen(console, planned, launcher.jobs) as screen:
-            runner.run(planned, screen)
-        trials.extend(planned)
-
+    stages = Stages(launcher, runner, tracker, forwarder, console)
     try:
-        train(plan)
-        if plan.is_tuning and any(one.state in UNDECIDED for one in trials):
-            say("settings are chosen when all tuning trials have ended: run the same command again")
-        elif plan.is_tuning:
-            forwarder.flush(PATIENCE)
-            scores = {one.trial.id: one.validation for one in trials if one.state == TrialState.FINISHED}
-            final = after_tuning(plan, lambda trial: scores.get(trial.id))
-            tracker.add_plan(final.trials, final.is_tuning)
-            train(final)
+        stages.train(plan, options.retry)
     finally:
         unsent = forwarder.close(0.0 if runner.is_impatient else PATIENCE)
     try:
-        tracker.end(Counter(one.state for one in trials))
+        tracker.end(Counter(one.state for one in stages.trials))
     except StoreError as error:
-        say(f"{error}; run the same command again to repair this")
+        printing.say(console, f"{error}; run the same command again to repair this")
         unsent = max(unsent, 1)
     if runner.refusal is not None:
         raise runner.refusal
-    return Ended(trials, tracker, runner.was_interrupted, unsent)
+    return Ended(stages.trials, tracker, runner.was_interrupted, unsent, tuple(stages.standing))
 
 
 def _alone(work: Path, study: str) -> FileLock:
@@ -147,18 +128,6 @@ def _alone(work: Path, study: str) -> FileLock:
             f"the study {study!r} is already running here: wait for it, or give this one another --work folder"
         ) from None
     return lock
-
-
-def _announcement(plan: Plan, trials: Iterable[TrialProgress]) -> str:
-    counts = Counter(one.state for one in trials)
-    kind = "tuning trials" if plan.is_tuning else "trials"
-    said = [f"{plan.study}: {len(plan.trials)} {kind}"]
-    said += [f"{counts[state]} {state} before" for state in ENDED if counts[state]]
-    said += [f"{counts[TrialState.ELSEWHERE]} running elsewhere"] if counts[TrialState.ELSEWHERE] else []
-    said += [repeats(plan)] if plan.repeated else []
-    said += [f"{plan.to_come} trials to come with what is chosen"] if plan.to_come else []
-    retry = " (--retry trains failed ones again)" if any(counts[state] for state in BROKEN) else ""
-    return ", ".join(said) + retry
 
 
 def _send_leftovers(tracker: Tracker, work: Path, say: Callable[[str], None]) -> None:

@@ -1,7 +1,7 @@
 """Expand a study into its trials."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import isnan
 from pathlib import Path
 from statistics import fmean
@@ -26,31 +26,43 @@ Outcome = Callable[[Trial], float | None]  # the best validation score of a tria
 
 @dataclass(frozen=True)
 class Plan:
-    """The trials of a study, each once; tuning trials come first, in a separate plan."""
+    """The trials of a study, each once; tuning trials come first, in a separate plan.
+
+    If seeds are trained until all is decided, these are all trials that may be necessary: `rounds` says which are.
+    """
 
     study: str
     source: Source
     trials: tuple[Trial, ...]
     repeated: int = 0  # combinations of the same axes that equal another trial of the plan
-    to_come: int = 0  # final trials that follow after tuning
+    final: tuple[Trial, ...] = ()  # those that follow after tuning, with settings that are still to be chosen
+    looks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by dataset, as in `Study.looks`
 
     @property
     def is_tuning(self) -> bool:
-        return self.to_come > 0
+        return len(self.final) > 0
 
 
 def make_plan(source: Source) -> Plan:
     """Expand the study that the files describe; raises for every mistake that can be found before training."""
     study = source.load().study
     name = study.name or Path(source.files[0]).stem
-    trials = [trial for entry in study.datasets or (None,) for trial in _of_dataset(name, source, study, entry)]
+    trials: list[Trial] = []
+    looks: dict[str, tuple[int, ...]] = {}
+    for entry in study.datasets or (None,):
+        trials += _of_dataset(name, source, study, entry)
+        if here := source.load(entry, study.budget).study.looks:
+            looks[trials[-1].dataset] = here
+    if len(set(looks.values())) > 1:
+        raise UserError("study.most_seeds is not the same for all datasets: set it in the file of the study")
     refuse_unused(trials, source)
     refuse_axes_without_effect(trials)
     refuse_several_metrics(trials)
     tuning = [trial for trial in trials if trial.role == "tune"]
     if tuning:
-        return _unique(Plan(name, source, tuple(tuning), to_come=len(trials) - len(tuning)))
-    return _unique(Plan(name, source, tuple(trials)))
+        final = tuple(trial for trial in trials if trial.role != "tune")
+        return _unique(Plan(name, source, tuple(tuning), final=final, looks=looks))
+    return _unique(Plan(name, source, tuple(trials), looks=looks))
 
 
 def after_tuning(plan: Plan, validation: Outcome) -> Plan:
@@ -65,8 +77,8 @@ def after_tuning(plan: Plan, validation: Outcome) -> Plan:
         choose = max if next(iter(points.values()))[0].larger_is_better else min
         # If every setting failed, use the first: the variant stays in the study and is reported as failed.
         best = points[choose(known, key=known.__getitem__) if known else next(iter(points))][0]
-        final += resolve(replace(best, role="final"), best.configuration().study.seeds)
-    return _unique(Plan(plan.study, plan.source, tuple(final)))
+        final += resolve(replace(best, role="final"), best.configuration().study.every_seed)
+    return _unique(Plan(plan.study, plan.source, tuple(final), looks=plan.looks))
 
 
 def _mean(trials: list[Trial], validation: Outcome) -> float | None:
@@ -99,7 +111,7 @@ def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> I
             axes = {**point.bindings, **search.bindings}
             tuning = replace(trial, point=point_here, axes=axes, role="tune", tuning=search.label)
             yield from resolve(tuning, here.tune_seeds)
-        yield from resolve(trial, here.seeds)
+        yield from resolve(trial, here.every_seed)
 
 
 def _unique(plan: Plan) -> Plan:

@@ -46,6 +46,8 @@ class TrialProgress:
                 self.epoch, self.score = event["epoch"] + 1, event["validation"]
             elif event["event"] == "result":
                 self.validation, self.test, self.score = event["validation"], event["test"], event["test"]
+            elif event["event"] == "started":  # a job of a cluster may have waited, or start again
+                self.began, self.begun_at, self.said = time.monotonic(), self.epoch, None
             elif event["event"] == "ended":
                 self.said = TrialState.of(event["state"]), event["message"]
         return events

@@ -1,6 +1,7 @@
 """What is recorded about a trial besides its scores: configuration, environment, eigenvalues, hop weights."""
 
 import json
+import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from torch import Tensor, nn
 
@@ -39,6 +41,16 @@ def gin_text(trial_id: str, study: str, settings: Mapping[str, Any]) -> str:
 
 
 @cache
+def processor_name() -> str | None:
+    """What the processor calls itself; only Linux says it in a file."""
+    try:
+        told = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return next((line.partition(":")[2].strip() for line in told.splitlines() if line.startswith("model name")), None)
+
+
+@cache
 def packages() -> Mapping[str, str]:
     """The versions of all installed packages."""
     found = {d.metadata["Name"]: d.version for d in metadata.distributions() if d.metadata["Name"]}
@@ -61,6 +73,9 @@ def environment(device: str, **more: str) -> dict[str, Any]:
         "python": sys.version.split()[0],
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),
+        "processor_name": processor_name(),
+        "cores": os.cpu_count() or 1,
+        "memory_gb": round(psutil.virtual_memory().total / 1e9),
         "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
         "threads": torch.get_num_threads(),
         "packages": packages(),

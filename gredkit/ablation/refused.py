@@ -10,7 +10,12 @@ CHOSEN = {registry.plural: kind for kind, registry in reversed(PARTS.items())} |
 
 
 def refuse_overridden_axes(study: Study, source: Source) -> None:
-    axes = {*study.axes, *study.tune, *(binding for bundle in study.variants.values() for binding in bundle)}
+    axes = {
+        *study.axes,
+        *study.tune,
+        *study.replicates,
+        *(binding for bundle in study.variants.values() for binding in bundle),
+    }
     for binding in source.bindings:
         if (name := binding.partition("=")[0].strip()) in axes:
             raise UserError(f"{name!r} is an axis of this study: --set study.axes or the macro that lists its values")
@@ -47,7 +52,7 @@ def refuse_axes_without_effect(trials: list[Trial]) -> None:
         for trial in trials:
             if axis in trial.axes:
                 others = {name: value for name, value in trial.axes.items() if name != axis}
-                rest = repr((trial.dataset, trial.role, trial.seed, sorted(others.items())))
+                rest = repr((trial.dataset, trial.role, trial.seed, trial.replicate, sorted(others.items())))
                 same_but_for_it.setdefault(rest, {}).setdefault(repr(trial.axes[axis]), set()).add(trial.id)
         compared = [list(values.values()) for values in same_but_for_it.values() if len(values) > 1]
         if compared and all(len(set.union(*ids)) == 1 for ids in compared):

@@ -42,7 +42,8 @@ class Runner:
         return self._interrupts > 1
 
     @property
-    def _is_ending(self) -> bool:
+    def is_ending(self) -> bool:
+        """Whether no more trials are started."""
         return self._interrupts > 0 or self.refusal is not None
 
     def folder_of(self, trial: Trial) -> TrialFolder:
@@ -57,14 +58,9 @@ class Runner:
     def _train(self, waiting: list[TrialProgress], screen: Screen) -> None:
         running: dict[Job, TrialProgress] = {}
         obeyed = 0
-        while running or (waiting and not self._is_ending):
-            while waiting and len(running) < self._launcher.jobs and not self._is_ending:
-                one = waiting.pop(0)
-                before = one.state
-                if (job := self._start(one)) is not None:
-                    running[job] = one
-                if one.state != before:
-                    screen.changed(one)
+        while running or (waiting and not self.is_ending):
+            begun = self._begin(waiting, self._launcher.capacity - len(running), screen)
+            running.update(zip(self._start(begun), begun, strict=False))
             if self._interrupts > obeyed:
                 obeyed = self._interrupts
                 self._stop(running, screen)
@@ -78,28 +74,47 @@ class Runner:
                     screen.changed(one)
             screen.update()
 
-    def _start(self, one: TrialProgress) -> Job | None:
-        """Start a trial; None if another invocation was faster, or if nothing can be written."""
+    def _begin(self, waiting: list[TrialProgress], most: int, screen: Screen) -> list[TrialProgress]:
+        """Take trials from those that wait, and prepare their folders."""
+        begun: list[TrialProgress] = []
+        while waiting and len(begun) < most and not self.is_ending:
+            one = waiting.pop(0)
+            before = one.state
+            if self._is_ready(one):
+                begun.append(one)
+            if one.state != before:
+                screen.changed(one)
+        return begun
+
+    def _is_ready(self, one: TrialProgress) -> bool:
+        """Claim a trial and make its folder; False if another invocation was faster, or if nothing can be written."""
         folder = self.folder_of(one.trial)
         try:
             if not self._is_ours(one):
-                return None
+                return False
         except StoreError:
             pass  # no answer; if two invocations train it, the results are equal and MLflow keeps one
         try:
             folder.create(one.trial)
         except CannotWrite as error:
             one.end(TrialState.INTERRUPTED, str(error))
-            return None
+            return False
         one.start(folder)
         self._forwarder.watch(folder)
+        return True
+
+    def _start(self, begun: list[TrialProgress]) -> list[Job]:
+        """The jobs of trials; none if the launcher refuses."""
+        if not begun:
+            return []
         try:
-            return self._launcher.start(folder.path)
+            return self._launcher.start_all([self.folder_of(one.trial).path for one in begun])
         except Refused as error:
             self.refusal = error
-            self._forwarder.forget(folder)
-            one.end(TrialState.INTERRUPTED, str(error))
-            return None
+            for one in begun:
+                self._forwarder.forget(self.folder_of(one.trial))
+                one.end(TrialState.INTERRUPTED, str(error))
+            return []
 
     def _is_ours(self, one: TrialProgress) -> bool:
         """Claim a trial, and check whether somebody has trained it in the meantime."""

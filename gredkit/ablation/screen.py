@@ -24,8 +24,8 @@ FRAME = 6  # lines of the screen that are not rows of the table
 class Screen:
     """Shows how far the trials are: those that run, the latest that ended and the next ones, as many as fit."""
 
-    def __init__(self, console: Console, trials: Sequence[TrialProgress], jobs: int):
-        self.console, self.trials, self.jobs = console, trials, jobs
+    def __init__(self, console: Console, trials: Sequence[TrialProgress], jobs: int, stage: str = ""):
+        self.console, self.trials, self.jobs, self.stage = console, trials, jobs, stage
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
 
     def __enter__(self) -> "Screen":
@@ -85,7 +85,8 @@ class Screen:
             counts[one.state] = counts.get(one.state, 0) + 1
         left = time_left(self.trials, self.jobs)
         said = ", ".join(f"{count} {state}" for state, count in counts.items())
-        return Text(f"\n{said}{f'; about {duration(left)} left' if left is not None else ''}", "bold")
+        stage = f"{self.stage}: " if self.stage else ""
+        return Text(f"\n{stage}{said}{f'; about {duration(left)} left' if left is not None else ''}", "bold")
 
 
 def line(one: TrialProgress) -> str:

@@ -4,14 +4,17 @@ import os
 import shlex
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 
 from rich.console import Console
 
+from gredkit.ablation.first_view import show_in_mlflow
 from gredkit.ablation.invocation import Ended, Options
 from gredkit.ablation.progress import TrialProgress
 from gredkit.ablation.screen import line
 from gredkit.errors import UserError, cause
 from gredkit.reports.reading import read_study
+from gredkit.reports.study import StudyData
 from gredkit.reports.terminal import show
 from gredkit.reports.write import write_report
 from gredkit.system.printing import say, say_command
@@ -28,6 +31,8 @@ def summarise(ended: Ended, options: Options, console: Console) -> bool:
     Returns whether the report was written, or none was wanted.
     """
     is_written = _report(ended, options, console)
+    for sentence in ended.standing:
+        say(console, sentence)
     broken = [one for one in ended.trials if one.state in BROKEN]
     for one in broken[:MOST]:
         say(console, line(one))
@@ -55,10 +60,11 @@ def _report(ended: Ended, options: Options, console: Console) -> bool:
         say_command(console, "to write a report", again)
         return True
     try:
-        study = read_study(tracker)
+        study = read_study(tracker, options.distance, benchmarks=True)  # they have just been read
         written = write_report(study, options.reports / tracker.study)
         show(study, console)
         say_command(console, "report", str(written[-1]))
+        _show_in_mlflow(ended, study, written, console)
         return True
     except UserError as error:
         say(console, f"there is no report: {error}; the trials are safe")
@@ -66,6 +72,13 @@ def _report(ended: Ended, options: Options, console: Console) -> bool:
         said = f"there is no report: {type(error).__name__}: {cause(error)}"
         say(console, f"{said}; the trials are safe, and {again} tries again")
     return False
+
+
+def _show_in_mlflow(ended: Ended, study: StudyData, written: list[Path], console: Console) -> None:
+    try:
+        show_in_mlflow(ended.tracker, study, written)
+    except StoreError as error:
+        say(console, f"MLflow does not have the report: {error}")
 
 
 def _predict(ended: Ended, options: Options, console: Console) -> None:

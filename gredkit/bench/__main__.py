@@ -18,11 +18,14 @@ BENCHMARKS = {  # each is a module of this folder, with `run(quick)` and `table(
     "segments": "sums, means and maxima over hop sets",
     "collate": "the share of a training step that is spent on making its batch",
     "memory": "peak memory while preparing Peptides-func",
-    "encoders": "RNN, LSTM, GRU and attention, compared with PyTorch's modules",
+    "encoders": "a training step with each encoder, compared with the LRU and with PyTorch's modules",
     "training": "a training step, compared with the dense oracle and GPS: less than 10 minutes on 2 cores",
+    "launches": "the operations of a training step, which are launches on a GPU, of every model",
+    "busy": "a training step beside busy processes, compared with the same step alone",
     "growth": "how time and memory of a step grow with hops and nodes",
     "startup": "time of imports, and from the start of a trial to its first step",
     "report": "the report of a study of many trials",
+    "decisions": "how often reports are wrong and how often they have an answer, in simulated studies: 5 minutes",
 }
 PROFILED = ("zinc", "peptides", "cifar10")  # of gredkit.bench.settings
 
@@ -31,7 +34,7 @@ def main() -> None:
     listed = "; ".join(f"{name}: {about}" for name, about in BENCHMARKS.items())
     parser = Parser(
         prog="python -m gredkit.bench",
-        description="Measure gredkit's speed. All benchmarks take about a quarter of an hour on 2 cores.",
+        description="Measure gredkit's speed. All benchmarks take about 20 minutes on 2 cores.",
         epilog=f"{listed}. With --profile the names are {', '.join(PROFILED)}.",
     )
     add = parser.add_argument

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import torch
@@ -12,9 +13,8 @@ from torch_geometric.data import Data
 
 from gredkit import GRED, GraphSpec
 from gredkit.bench import graphs
-from gredkit.nn.encoders.lru import LRU
 from gredkit.paths import data_root
-from gredkit.registry import DATASETS
+from gredkit.registry import DATASETS, ENCODERS
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,11 @@ class Setting:
         order = torch.randperm(len(train), generator=torch.Generator().manual_seed(0))[:count]
         return [task.graphs[train[i]].clone() for i in order.tolist()]  # a clone does not keep its dataset in memory
 
-    def build(self) -> GRED:
-        encoder = partial(LRU, state_dim=self.state_dim)
-        return GRED(self.spec, self.dim, self.layers, encoder=encoder, dropout=self.dropout, **self.model)
+    def build(self, encoder: str = "lru") -> GRED:
+        made = ENCODERS[encoder]
+        if "state_dim" in signature(made).parameters:
+            made = partial(made, state_dim=self.state_dim)
+        return GRED(self.spec, self.dim, self.layers, encoder=made, dropout=self.dropout, **self.model)
 
     def small(self) -> "Setting":
         """A small version, which only tests that everything works."""

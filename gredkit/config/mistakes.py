@@ -80,7 +80,7 @@ def check_types(owner: str, component: Callable[..., Any], values: Mapping[str, 
             check_type(value, declared.get(name, Any), collection_check_strategy=CollectionCheckStrategy.ALL_ITEMS)
         except TypeCheckError:
             wanted = re.sub(r"<class '(?:\w+\.)*(\w+)'>|(?:\w+\.)+(\w+)", r"\1\2", str(declared[name]))
-            is_one = wanted.startswith("Sequence") and isinstance(value, int | float)
+            is_one = "Sequence[" in wanted and isinstance(value, int | float)
             hint = f"; a list of one value is written ({ranges.said(value)},)" if is_one else ""
             raise UserError(
                 f"{owner}.{name} cannot be {ranges.said(value)}: it is declared as {wanted}{hint}"

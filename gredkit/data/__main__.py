@@ -1,4 +1,4 @@
-"""python -m gredkit.data list | prepare NAME [-K 8] | describe NAME | draw NAME --index 3 --node 0 -K 5"""
+"""python -m gredkit.data list | prepare NAME [-K 8] | describe NAME | draw NAME --index 3 --node 0 | subset NAME"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gredkit.cli import Parser, add_options, apply_options, console
 from gredkit.components import show
 from gredkit.errors import UserError, command
 from gredkit.registry import DATASETS, POSITIONAL
-from gredkit.system.writing import CannotWrite, write_figure
+from gredkit.system.writing import CannotWrite, write_figure, writing
 
 if TYPE_CHECKING:  # slow imports wait until the options have been read
     from gredkit.data.task import Task
@@ -73,6 +73,18 @@ def draw_dataset(arguments: argparse.Namespace) -> None:
     print(f"drawn in {out}")
 
 
+def draw_subset(arguments: argparse.Namespace) -> None:
+    from gredkit.data import subsets
+
+    task = dataset(arguments)
+    sizes = {split: getattr(arguments, split) for split in ("train", "validation", "test")}
+    drawn = subsets.draw(task, sizes, arguments.seed)
+    out = Path(arguments.out or f"{arguments.name}.json")
+    with writing(out.parent):
+        subsets.write(out, arguments.name, task, drawn, arguments.seed)
+    print(f"{', '.join(f'{size:,} {split}' for split, size in sizes.items())} graphs of {arguments.name} are in {out}")
+
+
 def _size(task: Task) -> str:
     """How much space these graphs take in the cache, over all K and positional encodings."""
     from gredkit.data.hops.cache import fingerprint
@@ -84,7 +96,7 @@ def _size(task: Task) -> str:
 
 def main() -> None:
     parser = Parser(prog="python -m gredkit.data", description="List, prepare, describe and draw datasets.")
-    actions = parser.add_subparsers(required=True, metavar="list | prepare | describe | draw")
+    actions = parser.add_subparsers(required=True, metavar="list | prepare | describe | draw | subset")
     add = actions.add_parser("list", help="list all datasets with their parameters")
     add.set_defaults(do=list_datasets)
     add_options(add)
@@ -104,6 +116,14 @@ def main() -> None:
             add.add_argument("--index", type=int, default=0, help="which graph")
             add.add_argument("--node", type=int, default=0, help="which node to measure from")
             add.add_argument("--out", metavar="FILE", help="a .png, .pdf or .svg; NAME-INDEX-NODE.png by default")
+    add = actions.add_parser("subset", help="draw a fixed part of a dataset, for the dataset `subset`")
+    add.set_defaults(do=draw_subset)
+    add.add_argument("name", metavar="NAME")
+    for split in ("train", "validation", "test"):
+        add.add_argument(f"--{split}", type=int, required=True, metavar="N", help=f"graphs of the {split} split")
+    add.add_argument("--seed", type=int, default=0, help="determines the drawing")
+    add.add_argument("--out", metavar="FILE", help="a .json; NAME.json by default")
+    add_options(add)
     arguments = parser.parse_args()
     arguments.configuration = apply_options(arguments)
     if "K" in arguments:

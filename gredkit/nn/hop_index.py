@@ -16,6 +16,7 @@ from gredkit.errors import UserError
 from gredkit.nn.incidence import Incidence, starts
 from gredkit.nn.kernels.index import Index
 from gredkit.nn.kernels.known import trusted
+from gredkit.nn.kernels.recurrent import States
 from gredkit.nn.kernels.usable import outlived
 
 
@@ -177,14 +178,27 @@ class HopIndex:
     @cached_property
     def grid(self) -> Incidence:
         """[N * width x S + 1] row v * width + k has the set at hop k of node v, or nothing beyond its length."""
-        if self.seq_set.numel() == self.mask.numel():
+        if self.seq_set.numel() == self.num_nodes * self.width:
             return self.rows
         return Incidence(starts(self.mask.flatten().long()), self.seq_set, self.num_sets + 1)
+
+    @cached_property
+    def sums_of_written(self) -> Incidence:
+        """[S + 1 x S + 1 + N] the sums over the sets of what a layer writes: a row per set, of which a node reads that
+        of its own, and a row per node."""
+        sets = self.sets
+        of_node = torch.stack([self.targets.columns[sets.columns], sets.columns + sets.num_rows], 1)
+        return Incidence(2 * sets.start, of_node.flatten(), sets.num_rows + self.num_nodes)
 
     @cached_property
     def index(self) -> Index:
         """The sequences in the form that the compiled kernels use; only on a CPU."""
         return Index(outlived(self.seq_start), outlived(self.seq_set), self.num_sets + 1, self.turned)
+
+    @cached_property
+    def states(self) -> States:
+        """The states of a recurrence over the sequences, each once; only on a CPU."""
+        return States(self.index)
 
     @cached_property
     def packed(self) -> Packed:

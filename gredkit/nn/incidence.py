@@ -17,7 +17,9 @@ from gredkit.nn.kernels.usable import can_fuse, has_kernels, is_transformed, out
 
 def starts(sizes: Tensor) -> Tensor:
     """The position at which each segment begins, and the end of the last one. Shape: sizes [n] -> [n + 1]"""
-    return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+    start = sizes.new_zeros(sizes.numel() + 1, dtype=torch.long)
+    torch.cumsum(sizes, 0, out=start[1:])
+    return start
 
 
 @trusted
@@ -33,14 +35,20 @@ class Incidence:
     single: whether every row has exactly one entry
     """
 
-    def __init__(self, start: Tensor, columns: Tensor, num_columns: int, single: bool = False):
-        self.start, self.columns, self.num_columns, self.single = start, columns, num_columns, single
+    def __init__(self, start: Tensor | None, columns: Tensor, num_columns: int, single: bool = False):
+        if start is not None:
+            self.__dict__["start"] = start
+        self.columns, self.num_columns, self.single = columns, num_columns, single
+
+    @cached_property
+    def start(self) -> Tensor:
+        """[rows + 1] where rows begin; of a look-up it is often not needed, so that it is made only when it is."""
+        return torch.arange(self.columns.numel() + 1, device=self.columns.device)
 
     @classmethod
     def one_a_row(cls, columns: Tensor, num_columns: int) -> Incidence:
         """A matrix with exactly one entry per row: a look-up."""
-        start = torch.arange(columns.numel() + 1, device=columns.device)
-        return cls(start, columns.long().contiguous(), num_columns, single=True)
+        return cls(None, columns.long().contiguous(), num_columns, single=True)
 
     @classmethod
     def by_column(cls, columns: Tensor, num_columns: int) -> Incidence:
@@ -51,7 +59,7 @@ class Incidence:
 
     @property
     def num_rows(self) -> int:
-        return self.start.numel() - 1
+        return self.columns.numel() if self.single else self.start.numel() - 1
 
     @cached_property
     def entry_row(self) -> Tensor:
@@ -77,9 +85,9 @@ class Incidence:
             matrix = Incidence(turned.start, turned.columns, self.num_rows)
             matrix.__dict__["sums"] = turned
             return matrix
-        order = self.columns.argsort(stable=True)
-        counts = self.columns.new_zeros(self.num_columns).index_add_(0, self.columns, torch.ones_like(self.columns))
-        return Incidence(starts(counts), self.entry_row[order], self.num_rows)
+        columns, order = self.columns.sort(stable=True)
+        start = torch.searchsorted(columns, torch.arange(self.num_columns + 1, device=columns.device))
+        return Incidence(start, order if self.single else self.entry_row[order], self.num_rows)
 
     @cached_property
     def sums(self) -> Sums:
@@ -93,21 +101,29 @@ class Incidence:
             return x.new_zeros(self.num_rows, *x.shape[1:]).index_add(0, self.entry_row, members)
         return _Product.apply(x, self)
 
-    def _product(self, x: Tensor) -> Tensor:
+    def product(self, x: Tensor) -> Tensor:
+        """The same as `sum`, without a gradient."""
         if self.single:
             return x.index_select(0, self.columns)
         if can_fuse(x) and x.dim() == 2 and len(x) == self.num_columns:
             return set_sum(x, self.sums)
         return F.embedding_bag(self.columns, x, self.start, mode="sum", include_last_offset=True)
 
+    def product_into(self, out: Tensor, x: Tensor) -> None:
+        """Write `product` to a tensor."""
+        if self.single:
+            torch.index_select(x, 0, self.columns, out=out)
+        else:
+            out.copy_(self.product(x))
+
 
 class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, matrix: Incidence) -> Tensor:
         ctx.matrix = matrix
-        return matrix._product(x)
+        return matrix.product(x)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         matrix = ctx.matrix.transposed
-        return _Product.apply(grad, matrix) if torch.is_grad_enabled() else matrix._product(grad), None
+        return _Product.apply(grad, matrix) if torch.is_grad_enabled() else matrix.product(grad), None

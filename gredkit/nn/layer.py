@@ -138,7 +138,7 @@ class GREDLayer(nn.Module):
 
 
 def through(layers: nn.ModuleList, h: Tensor, hops: HopIndex) -> Tensor:
-    """Apply all layers, in one call if kernels can do that. Shape: h [nodes, dim] -> [nodes, dim]"""
+    """Apply all layers, at once if there is a faster way than one by one. Shape: h [nodes, dim] -> [nodes, dim]"""
     if (fused := fused_stack(layers, h, hops)) is not None:
         return fused
     for layer in layers:

@@ -18,10 +18,11 @@ def is_server(study: StudyData) -> bool:
 
 def run_address(study: StudyData, run: str) -> str:
     """The address of the page that MLflow has of a run; empty if there is none."""
-    if not (study.uri and study.experiment and run):
+    experiment = study.experiments.get(run, study.experiment)
+    if not (study.uri and experiment and run):
         return ""
     server = study.uri.rstrip("/") if is_server(study) else LOCAL
-    return f"{server}/#/experiments/{quote(study.experiment, safe='')}/runs/{quote(run, safe='')}"
+    return f"{server}/#/experiments/{quote(experiment, safe='')}/runs/{quote(run, safe='')}"
 
 
 def trial_command(study: StudyData, run: str) -> str:

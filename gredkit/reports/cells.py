@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 
-FORMULA = re.compile(r"\s*[=+\-@\t\r\n|%]")
+FORMULA = re.compile(r"\s*[=+\-@\t\r\n|%＝＋－＠]")  # also the wide signs of East Asian letters  # noqa: RUF001
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 

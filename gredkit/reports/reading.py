@@ -1,12 +1,14 @@
 """Reads a study from MLflow, and from nowhere else."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from gredkit.errors import UserError
+from gredkit.reports.distance import read_distance
 from gredkit.reports.drawing.spectra import HAVE_EIGENVALUES, HAVE_HOP_WEIGHTS, wanted
 from gredkit.reports.study import (
     AXIS,
@@ -24,19 +26,24 @@ from gredkit.reports.study import (
 )
 from gredkit.system.private import shown
 from gredkit.system.sealed import Damaged
-from gredkit.tracking.runs import Known, StudyRuns
+from gredkit.tracking.runs import HASHES, Known, StudyRuns
 from gredkit.tracking.store import SQLITE, StoreError
-from gredkit.tracking.stored import curve_of, eigenvalues_of, hop_weights_of
+from gredkit.tracking.stored import curve_of, eigenvalues_of, environment_of, hashes_of, hop_weights_of
 from gredkit.trials.state import TrialState
 
 HISTORY = {"train_loss": "train/loss", "validation": "validation/score"}
 NEEDED = {*IDENTITY, "role", "tuning", *PLANNED, "axes", "diameters"}  # columns of every trial of a plan
+MACHINES = 5  # invocations whose machine is read
 NOTES = "notes."  # prefix of the parameters that describe the data
 Row = dict[str, Any]
 
 
-def read_study(runs: StudyRuns) -> StudyData:
-    """The trials that the last invocation planned, no matter which invocation trained them."""
+def read_study(runs: StudyRuns, distance: bool = False, benchmarks: bool = False) -> StudyData:
+    """The trials that the last invocation planned, no matter which invocation trained them.
+
+    distance: whether to look at stored models, which takes a second or more for each model that nobody has looked at.
+    benchmarks: whether this may open datasets that are downloaded where they are missing
+    """
     found = StudyData(runs.study, uri=shown(_from_here(runs.uri)), experiment=runs.experiment)
     for invocation in runs.invocations():
         if planned := runs.planned(invocation.run):
@@ -46,9 +53,8 @@ def read_study(runs: StudyRuns) -> StudyData:
     command = shown(invocation.tags.get("command", ""))
     if any(NEEDED - row.keys() for row in planned):
         raise UserError(f"an older gredkit planned the study {runs.study!r}: run its command again, {command}")
-    known, dead = runs.trials(), set(runs.dead())
-    trained = {row["id"]: known[row["id"]] for row in planned if row["id"] in known}
-    results = _results(planned, trained, dead)
+    trained = _trained(runs, planned)
+    results = _results(planned, trained, set(runs.dead()))
     diameters = {row["dataset"]: tuple(row["diameters"]) for row in planned if row["diameters"]}
     with_eigenvalues, with_weights = (
         results[results["id"].isin(wanted(results, diameters, have))] for have in (HAVE_EIGENVALUES, HAVE_HOP_WEIGHTS)
@@ -59,13 +65,28 @@ def read_study(runs: StudyRuns) -> StudyData:
         _curves(runs, results, trained),
         pd.DataFrame(_eigenvalues(runs, with_eigenvalues), columns=list(EIGENVALUES)),
         pd.DataFrame(_hop_weights(runs, with_weights), columns=list(HOP_WEIGHTS)),
+        *(read_distance(runs, results, benchmarks) if distance else (StudyData("").influence, StudyData("").knock_out)),
         diameters,
         {path.rpartition("/")[2]: runs.text(invocation.run, path) for path in _files(runs, invocation.run)},
         command,
         invocation.tags.get("git_commit", ""),
         found.uri,
         found.experiment,
+        tuple(_environments(runs, trained)),
+        _hashes(runs, invocation.run),
     )
+
+
+def read_results(runs: StudyRuns, invocation: str) -> pd.DataFrame:
+    """The results of the trials that an invocation has planned by now, as a report of it has them."""
+    planned = runs.planned(invocation)
+    return _results(planned, _trained(runs, planned), set(runs.dead()))
+
+
+def _trained(runs: StudyRuns, planned: list[Row]) -> dict[str, Known]:
+    """The planned trials that MLflow has, by id."""
+    known = runs.trials()
+    return {row["id"]: known[row["id"]] for row in planned if row["id"] in known}
 
 
 def _from_here(uri: str) -> str:
@@ -170,6 +191,25 @@ def _layers(
         for moment, layers in moments.items():
             for layer, values in enumerate(layers):
                 yield *trial, layer, moment, values
+
+
+def _environments(runs: StudyRuns, trained: Mapping[str, Known]) -> Iterator[Mapping[str, Any]]:
+    """Machine and packages, from one trial of each of the last invocations; without those that cannot be read."""
+    latest = sorted(trained.values(), key=lambda known: known.started or 0, reverse=True)
+    by_invocation: dict[str, Known] = {}
+    for known in latest:
+        by_invocation.setdefault(known.tags.get("mlflow.parentRunId", ""), known)
+    for known in list(by_invocation.values())[:MACHINES]:
+        with suppress(StoreError, Damaged):
+            yield environment_of(runs.text(known.run, "environment.json"))
+
+
+def _hashes(runs: StudyRuns, invocation: str) -> Mapping[str, list[str]]:
+    """Of the data, if the invocation recorded them."""
+    try:
+        return hashes_of(runs.text(invocation, HASHES)) if HASHES in runs.artifacts(invocation) else {}
+    except (StoreError, Damaged):
+        return {}
 
 
 def _rows(results: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:

@@ -1,9 +1,17 @@
 """What a study says about its variants: trials by state, differences to the base, and which variant leads."""
 
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from gredkit.reports.paired import LEAST_PAIRS, LEVEL, Paired, paired
+from gredkit.config.study import ALL
+from gredkit.reports.comparing import COMPARED, Facts, decision, holm, looks_in, row
+from gredkit.reports.pairing import scores_by_variant
+from gredkit.reports.samples import LEVEL
+from gredkit.reports.verdicts import FEWEST, Verdict
 from gredkit.trials.state import TrialState
 
 UNSCORED = "unscored"  # finished, but the score is not a finite number
@@ -18,7 +26,6 @@ STATES = (
 )
 TASK = ["dataset", "metric"]
 GROUP = [*TASK, "variant"]
-COMPARED = ("pairs", "wins", "ties", "losses", "difference", "effect", "p", "p_exact", "p_least")
 
 
 def final(results: pd.DataFrame) -> pd.DataFrame:
@@ -50,96 +57,130 @@ def unfinished(counted: pd.DataFrame) -> list[str]:
 
 
 def comparisons(results: pd.DataFrame) -> pd.DataFrame:
-    """One row per dataset and variant except the base: the paired difference over seeds, positive if it is better.
+    """One row per dataset and variant except the base: the difference of their means, positive if it is better.
 
-    The base is the first variant of the study, or of the dataset if that one is not there. Seeds that did not finish
-    for both are `left_out`; if the better variant diverged on some seed, it is `flattered` and its lead does not hold.
-    All rows share the 5 % of errors: `tests` is the number of rows that were tested, `p_corrected` is p times `tests`,
-    and `low` and `high` are the ends of an interval that excludes 0 exactly where the difference `holds`. A flattered
-    difference has no interval.
+    The base is the first variant of the study, or of the dataset if that one is not there. All rows share the 5 % of
+    errors: `tests` is the number of comparisons that were asked for, `p_corrected` is p times `tests`.
+
+    method: `samples.Method`, chosen by the design
+    pairs: seeds (or folds) that both have; wins, ties and losses: on how many of them which one is better
+    n: scores of the variant that has fewer; left_out: those that are missing
+    low, high: 95 % interval of the difference, simultaneous; it excludes 0 exactly where the verdict is 'different',
+        or 'suggested' with fewer than five seeds. If the better variant diverged on a seed (`flattered`), there is none
+    margin: how small a difference does not matter; equivalence_low, equivalence_high: 90 % interval, simultaneous
+    p, p_equivalence: of the t test and of TOST, uncorrected; p counts all looks
+    better, better_low, better_high: how often a run of the variant beats one of the base, with 95 % interval
+    look: the number of seeds at which it was decided or last looked at; 0 if the number of seeds was fixed
+    seeds_needed: how many seeds would decide it, infinity for more than 1000; NaN if it is decided, and for folds
     """
     trials = final(results)
-    rows, pairs = [], []
+    tests = asked(trials)
+    rows = []
     for task, here in trials.groupby(TASK, sort=False) if len(trials) else ():
-        table, larger = seeds_by_variant(here), bool(here["larger_is_better"].iloc[0])
-        base = trials["variant"].iloc[0] if trials["variant"].iloc[0] in table else table.columns[0]
-        seeds = {variant: set(own) for variant, own in here.groupby("variant")["seed"]}
-        diverging = _diverging(here)
-        for variant in table.columns.drop(base):
-            found = paired(table[variant].to_numpy(), table[base].to_numpy(), larger)
-            left_out = len(seeds[variant] | seeds[base]) - found.pairs
-            flattered = bool(found.pairs) and (variant if found.difference > 0 else base) in diverging
-            values = (getattr(found, name) for name in COMPARED)
-            rows.append((*task, variant, base, *values, left_out, flattered, note(found)))
-            pairs.append(found)
-    frame = pd.DataFrame(rows, columns=[*GROUP, "base", *COMPARED, "left_out", "flattered", "note"])
-    tests = int(frame["p"].notna().sum())
-    frame.insert(frame.columns.get_loc("p") + 1, "p_corrected", _corrected(frame, tests))
-    flattered = frame["flattered"].to_numpy(bool)
-    ends = np.array([found.interval(tests) for found in pairs]).reshape(-1, 2)
-    low, high = np.where(flattered, np.nan, ends[:, 0]), np.where(flattered, np.nan, ends[:, 1])
-    place = frame.columns.get_loc("difference") + 1
-    for name, column in (("tests", tests), ("high", high), ("low", low)):
-        frame.insert(place, name, column)
-    same = frame["effect"].isna() & (frame["p_corrected"] <= LEVEL)  # on every seed: only the exact test applies
-    frame.insert(frame.columns.get_loc("note"), "holds", ((low > 0) | (high < 0) | same) & ~flattered)
+        variants = scores_by_variant(here)
+        base = _base(trials, here)
+        facts = Facts.of(here)
+        rows += [(*task, *row(variants, name, base, facts, tests)) for name in variants if name != base]
+    return _frame(rows)
+
+
+def all_pairs(results: pd.DataFrame) -> pd.DataFrame:
+    """The same for every pair of variants of a dataset, corrected after Holm: `p_holm`, by which the verdict is made.
+
+    Its family are all pairs of all datasets. Intervals stay simultaneous for all pairs, so that they are wider: where
+    only Holm's procedure finds a difference, the interval has 0. It looks at the scores once, so that where a study
+    looks several times, verdicts are those of the intervals.
+    """
+    trials = final(results)
+    tests = _pairs(trials)
+    rows = []
+    for task, here in trials.groupby(TASK, sort=False) if len(trials) else ():
+        variants, facts = scores_by_variant(here), Facts.of(here)
+        rows += [(*task, *row(variants, name, base, facts, tests)) for base, name in combinations(variants, 2)]
+    frame = _frame(rows)
+    frame["p_holm"] = holm(frame["p"], tests)
+    more = (frame["p_holm"] <= LEVEL) & (frame["verdict"] == Verdict.OPEN) & ~frame["flattered"]
+    more &= (frame["n"] >= FEWEST) & (not looks_in(trials))
+    frame["verdict"] = frame["verdict"].mask(more, Verdict.DIFFERENT.value)
+    frame["holds"] |= more
+    frame["seeds_needed"] = frame["seeds_needed"].mask(more)
     return frame
+
+
+def _frame(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[*GROUP, "base", *COMPARED]).astype({"flattered": bool, "holds": bool})
+
+
+def undecided(results: pd.DataFrame, looks: Sequence[int]) -> set[tuple[str, str]]:
+    """The pairs of dataset and variant to train on for the next look: those of open comparisons, and their bases.
+
+    Not those that more seeds cannot decide: the better variant diverged on a seed, or there are no scores.
+    """
+    frame = results.assign(looks=",".join(map(str, looks)))
+    asks_all = _asks_all(final(frame))
+    found = all_pairs(frame) if asks_all else comparisons(frame)
+    is_open = found["verdict"].isin([Verdict.OPEN.value, Verdict.SUGGESTED.value]) & ~found["flattered"]
+    rows = found[is_open & (found["look"] < looks[-1])]
+    return {(row.dataset, name) for row in rows.itertuples() for name in (row.variant, row.base)}
 
 
 def leaders(results: pd.DataFrame) -> pd.DataFrame:
     """One row per dataset: the variant with the best mean, and whether its lead over every other variant `holds`.
 
-    p is the largest p of its paired tests. The tests of all leaders with their `rivals` share the 5 % of errors, which
-    also accounts for choosing the leader after seeing the scores: `p_corrected` is p times their number. A variant
-    without a score is not a rival; a rival that cannot be tested leaves the lead open.
+    p is the largest p of its tests against the others. The tests of all leaders with their `rivals` share the 5 % of
+    errors, which also accounts for choosing the leader after seeing the scores: `p_corrected` is p times their number.
+    A variant without a score is not a rival; a rival that cannot be tested leaves the lead open. `fewest` is the number
+    of scores in the smallest of these tests.
     """
     trials = final(results)
-    rows = []
+    leading = []
     for task, here in trials.groupby(TASK, sort=False) if len(trials) else ():
-        table, larger = seeds_by_variant(here).dropna(axis=1, how="all"), bool(here["larger_is_better"].iloc[0])
-        if table.empty:
-            continue
-        means = table.mean()
-        leader = means.idxmax() if larger else means.idxmin()
-        rivals = [
-            paired(table[leader].to_numpy(), table[rival].to_numpy(), larger) for rival in table.columns.drop(leader)
-        ]
-        is_ahead = bool(rivals) and all(rival.difference > 0 and rival.is_supported for rival in rivals)
-        flattered = leader in _diverging(here)
-        p = np.max([rival.p for rival in rivals]) if rivals else np.nan
-        rows.append((*task, leader, means[leader], len(rivals), p, flattered, is_ahead))
-    frame = pd.DataFrame(rows, columns=[*GROUP, "mean", "rivals", "p", "flattered", "holds"])
-    frame.insert(frame.columns.get_loc("p") + 1, "p_corrected", _corrected(frame, int(frame["rivals"].sum())))
-    frame["holds"] = frame["holds"].astype(bool) & ~frame["flattered"].astype(bool) & (frame["p_corrected"] <= LEVEL)
-    return frame
+        means = here.groupby("variant", sort=False)["score"].mean().dropna()
+        if len(means):
+            leader = means.idxmax() if here["larger_is_better"].iloc[0] else means.idxmin()
+            leading.append((task, here, leader, means[leader], list(means.index.drop(leader))))
+    tests = sum(len(rivals) for *_, rivals in leading)
+    rows = []
+    for task, here, leader, mean, rivals in leading:
+        variants, facts = scores_by_variant(here), Facts.of(here)
+        against = [decision(variants, leader, rival, facts, tests)[0] for rival in rivals]
+        p = np.max([one.p for one in against]) if rivals else np.nan
+        flattered = bool(variants[leader].diverged)
+        is_ahead = bool(rivals) and all(one.verdict == Verdict.DIFFERENT and one.low > 0 for one in against)
+        fewest = min((one.look.samples.n if one.look.samples else 0 for one in against), default=0)
+        rows.append(
+            (
+                *task,
+                leader,
+                mean,
+                len(rivals),
+                fewest,
+                p,
+                np.minimum(1.0, p * tests),
+                flattered,
+                is_ahead and not flattered,
+            )
+        )
+    columns = [*GROUP, "mean", "rivals", "fewest", "p", "p_corrected", "flattered", "holds"]
+    return pd.DataFrame(rows, columns=columns).astype({"flattered": bool, "holds": bool})
 
 
-def seeds_by_variant(trials: pd.DataFrame) -> pd.DataFrame:
-    """Scores with one row per seed and one column per variant, in the order of the trials; NaN where there is none."""
-    by_seed = trials.groupby(["seed", "variant"])["score"].mean().unstack()
-    return by_seed[list(trials["variant"].unique())].sort_index()
+def asked(trials: pd.DataFrame) -> int:
+    """The number of comparisons that share the 5 % of errors: of each variant with its base, or of all pairs."""
+    if _asks_all(trials):
+        return _pairs(trials)
+    return sum(here["variant"].nunique() - 1 for _, here in trials.groupby(TASK, sort=False)) if len(trials) else 0
 
 
-def note(found: Paired) -> str:
-    """What the reader of a comparison must know, if anything."""
-    if not found.pairs:
-        return "no seed has finished for both"
-    if found.pairs < LEAST_PAIRS:
-        return f"fewer than {LEAST_PAIRS} pairs: no test was made"
-    if found.ties == found.pairs:
-        return "equal on every seed"
-    if np.isnan(found.effect):
-        return "the same difference on every seed: only the exact test was made"
-    if found.p_least > LEVEL:
-        return f"{found.pairs} pairs: an exact test cannot go below {found.p_least:.2g}, the t test assumes normality"
-    return ""
+def _asks_all(trials: pd.DataFrame) -> bool:
+    return "compare" in trials and bool((trials["compare"] == ALL).any())
 
 
-def _diverging(trials: pd.DataFrame) -> set[str]:
-    """The variants that diverged on some seed: worse than any score, but not part of a mean."""
-    return set(trials["variant"][trials["state"] == TrialState.DIVERGED])
+def _pairs(trials: pd.DataFrame) -> int:
+    numbers = trials.groupby(TASK, sort=False)["variant"].nunique() if len(trials) else ()
+    return sum(int(number) * (int(number) - 1) // 2 for number in numbers)
 
 
-def _corrected(frame: pd.DataFrame, tests: int) -> pd.Series:
-    """p, corrected for several tests after Bonferroni."""
-    return (frame["p"].astype(float) * tests).clip(upper=1.0)
+def _base(trials: pd.DataFrame, here: pd.DataFrame) -> str:
+    first = trials["variant"].iloc[0]
+    return str(first if (here["variant"] == first).any() else here["variant"].iloc[0])

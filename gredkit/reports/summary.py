@@ -1,19 +1,24 @@
 """The findings of a study in plain sentences, which claim no more than the numbers show."""
 
-import math
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
-from gredkit.reports.numbers import metric_name, p_value, several, significant
-from gredkit.reports.paired import LEAST_PAIRS, LEVEL
+from gredkit.reports.claims import SHARE, Row, difference
+from gredkit.reports.effects_said import effect_sentences
+from gredkit.reports.numbers import metric_name, several, significant
+from gredkit.reports.power import POWER
 from gredkit.reports.published import reference
+from gredkit.reports.samples import Method
 from gredkit.reports.statistics import UNSCORED, counts, leaders, unfinished
+from gredkit.reports.verdicts import FEWEST, LEAST, Verdict
 from gredkit.trials.state import TrialState
 
-Row = dict[str, Any]
-SHARE = f"{100 * (1 - LEVEL):.0f} %"
+ABOUT = {
+    Method.PAIRED: "All variants have one architecture, so they are compared seed by seed (paired t tests)",
+    Method.WELCH: "The variants differ in architecture, so they are compared by Welch's t test",
+    Method.FOLDS: "Variants are compared fold by fold (paired t tests with the correction of Nadeau and Bengio)",
+}
 TOLD = {  # what is said about one trial, and about several; other states are said as they are
     UNSCORED: ("finished without a score", "finished without a score"),
     TrialState.INTERRUPTED.value: ("was interrupted", "were interrupted"),
@@ -32,6 +37,7 @@ def sentences(results: pd.DataFrame, comparisons: pd.DataFrame) -> list[str]:
         *(lead(row) for row in leading.to_dict("records")),
         *_kernels(results),
         *(difference(row) for row in comparisons.to_dict("records")),
+        *effect_sentences(results),
         *_not_finished(states),
         *_tuning(results),
         *_published(results, leading),
@@ -44,13 +50,15 @@ def lead(row: Row) -> str:
     if not row["rivals"]:
         return f"{row['variant']} is the only variant with a score on {row['dataset']}: {score} on average."
     if row["holds"]:
-        claim = "and its lead over every other variant holds"
+        claim = "and it beats every other variant"
     elif row["flattered"]:
         claim = "but without the seeds on which it diverged"
-    elif math.isnan(row["p"]):
-        claim = f"but not every other variant has {LEAST_PAIRS} seeds to test that with"
+    elif row["fewest"] < LEAST:
+        claim = f"but not every other variant has {LEAST} seeds to test that with"
+    elif row["fewest"] < FEWEST:
+        claim = f"which is no decision with fewer than {FEWEST} seeds"
     else:
-        claim = "but a lead over every other variant does not hold"
+        claim = "but not every lead over another variant is decided"
     return f"{row['variant']} has the best mean on {row['dataset']}, {score}, {claim}."
 
 
@@ -65,48 +73,6 @@ def _kernels(results: pd.DataFrame) -> Iterator[str]:
             f"Compiled kernels ran in {count} of {several(len(told), 'trial')} and not, or not always, in the others "
             f"({others.mode()[0]}): dropout drops other values with them, which may be a part of a difference."
         )
-
-
-def difference(row: Row) -> str:
-    """One comparison: which variant is ahead, by how much, on how many seeds, and whether that holds."""
-    variant, base, dataset, pairs = row["variant"], row["base"], row["dataset"], row["pairs"]
-    if not pairs:
-        return f"{variant} and {base} cannot be compared on {dataset}: no seed has finished for both."
-    seeds, left_out = several(pairs, "seed"), ""
-    if row["left_out"]:
-        left_out = f" Left out: {several(row['left_out'], 'seed')} that did not finish for both."
-    if row["ties"] == pairs:
-        return f"{variant} and {base} have equal scores on {dataset}, on {pairs} of {seeds}.{left_out}"
-    better, worse, agreeing = (variant, base, "wins") if row["difference"] > 0 else (base, variant, "losses")
-    if row["flattered"]:
-        left_out += f" {better} diverged on some, so that its lead does not count."
-    amount = f"by {significant(abs(row['difference']))} {metric_name(row['metric'])}"
-    on_seeds = f"on {row[agreeing]} of {seeds}"
-    ahead = f"{better} is ahead {amount}"
-    if not row["difference"]:
-        ahead, on_seeds = "equal on average", f"{better} better {on_seeds}"
-    if pairs < LEAST_PAIRS:
-        result = f"{ahead}, {on_seeds}.{left_out}"
-        return f"With {seeds} no test was made between {variant} and {base} on {dataset}: {result}"
-    numbers = f"({_interval(row)}), {on_seeds}; {_corrected(row)}.{left_out}"
-    if row["holds"]:
-        return f"{better} beats {worse} on {dataset} {amount} {numbers}"
-    return f"No difference that holds between {variant} and {base} on {dataset}: {ahead} {numbers}"
-
-
-def _interval(row: Row) -> str:
-    """The interval of the difference, seen from the better variant."""
-    if math.isnan(row["effect"]):
-        return "the same on every seed, so only an exact test was made"
-    if math.isnan(row["low"]):
-        return "no interval, since seeds are left out"
-    low, high = (row["low"], row["high"]) if row["difference"] > 0 else (-row["high"], -row["low"])
-    return f"{SHARE} interval {significant(low)} to {significant(high)}"
-
-
-def _corrected(row: Row) -> str:
-    p = p_value(row["p_corrected"])
-    return f"{p}, corrected for {row['tests']} comparisons" if row["tests"] > 1 else p
 
 
 def _not_finished(states: pd.DataFrame) -> Iterator[str]:
@@ -141,27 +107,28 @@ def _published(results: pd.DataFrame, leading: pd.DataFrame) -> Iterator[str]:
 
 
 def _caveats(comparisons: pd.DataFrame) -> Iterator[str]:
-    """What so few seeds cannot show."""
-    tested = comparisons[comparisons["p"].notna()]
-    if not tested["holds"].all():
-        yield "That a difference does not hold is no proof that there is none."
+    """What intervals and numbers of seeds are."""
+    tested = comparisons[comparisons["verdict"] != Verdict.UNTESTED]
     if tested["low"].notna().any():
-        yield about_intervals(len(tested))
-    least = tested["p_least"].max()
-    if least > LEVEL:
-        few, enough = tested["pairs"].min(), math.ceil(1 + math.log2(len(tested) / LEVEL))
+        yield about_intervals(int(tested["tests"].iloc[0]))
+    if (tested["method"] == Method.WELCH).any() and (tested["method"] == Method.PAIRED).any():
+        yield "Variants of one architecture are compared seed by seed (paired t tests), others by Welch's t test."
+    elif len(tested):
+        yield f"{ABOUT[Method(tested['method'].iloc[0])]}."
+    if tested["seeds_needed"].notna().any():
         yield (
-            f"With {few} seeds an exact test cannot go below p = {least:.2g} ({enough} seeds would do for "
-            f"{several(len(tested), 'comparison')}), so that what holds does so if differences between seeds are about "
-            f"normally distributed."
+            f"So many seeds would decide with a probability of {100 * POWER:.0f} %, if difference and spread are as "
+            f"measured so far."
         )
+    if (tested["look"] > 0).any():
+        yield "The number of seeds was not fixed: the intervals allow for each look at the scores."
 
 
 def about_intervals(tests: int) -> str:
     """What an interval of a report is."""
     if tests == 1:
-        return f"The interval is a t interval: it covers the true mean difference in {SHARE} of studies."
+        return f"The interval is a t interval: it covers the true difference in {SHARE} of studies."
     return (
         f"Intervals are t intervals, simultaneous for {tests} comparisons (Bonferroni): in {SHARE} of studies all of "
-        f"them cover the true mean differences."
+        f"them cover the true differences."
     )

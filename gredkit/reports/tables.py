@@ -28,7 +28,7 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     `trials` counts all trials, the columns after it count them by state, and `others` names the states without a
     score in words. Costs are those of finished trials: the mean of the seconds, the largest memory. The seconds are
     empty unless all trials ran alone, for which `jobs` and `other_load` are the evidence. `best_holds` is true where
-    the lead over every other variant holds.
+    the best variant is different from every other one.
     """
     trials = final(results)
     states = counts(results)
@@ -67,7 +67,7 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     target = best["max"].where(frame["larger_is_better"].to_numpy(bool), best["min"]).to_numpy()
     frame["is_best"] = frame["mean"] == target
     leading = leaders(results)
-    holding = set(leading[leading["holds"]][GROUP].itertuples(index=False, name=None))
+    holding = set(leading[leading["holds"].astype(bool)][GROUP].itertuples(index=False, name=None))
     frame["best_holds"] = [group in holding for group in frame[GROUP].itertuples(index=False, name=None)]
     return frame
 

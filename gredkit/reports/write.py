@@ -1,10 +1,12 @@
 """Writes the report of a study: the files of every registered generator, and the page."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gredkit.registry import REPORTS
+from gredkit.reports.page.html import Html
 from gredkit.reports.page.page import page
 from gredkit.reports.study import StudyData
 from gredkit.system.writing import writing
@@ -13,9 +15,10 @@ PAGE = "index.html"
 WRITTEN = ".written"  # the names of the files of a report, so that the next one can remove what it no longer has
 
 
-def write_report(study: StudyData, folder: Path) -> list[Path]:
+def write_report(study: StudyData, folder: Path, more: Mapping[str, Html] | None = None) -> list[Path]:
     """Write the files of a report into its folder; files of the last report that this one does not have are removed.
 
+    more: further sections of the page, by their titles
     Everything is written to a temporary folder first. The page is removed first and moved last, so that a page always
     belongs to the files beside it.
     """
@@ -24,7 +27,8 @@ def write_report(study: StudyData, folder: Path) -> list[Path]:
         with TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
             files = [file for generate in REPORTS.values() for file in generate(study, Path(unfinished))]
             files.append(Path(unfinished, PAGE))
-            files[-1].write_text(page(study, [file for file in files if file.suffix == ".png"]), encoding="utf-8")
+            drawn = [file for file in files if file.suffix == ".png"]
+            files[-1].write_text(page(study, drawn, more or {}), encoding="utf-8")
             return _publish(files, folder)
 
 

@@ -5,6 +5,7 @@ two invocations try to set the same parameter, exactly one succeeds. Each study 
 parameters say who has claimed what.
 """
 
+import uuid
 from collections.abc import Callable
 
 from gredkit.tracking.runs import StudyRuns
@@ -22,18 +23,24 @@ class Claims:
         self._run = self._agreed()
 
     def take(self, what: str, mine: str, holds: Callable[[str], bool]) -> str:
-        """The owner: `mine`, or another one whose claim is still valid."""
+        """The owner: `mine`, or another one whose claim is still valid.
+
+        Usually nobody has claimed it, so the first attempt does not ask. MLflow accepts the same value once more, so
+        each claim has a value of its own: else an owner who had lost a claim would take it to be still valid.
+        """
+        owners: list[str] = []
+        value = f"{mine} {uuid.uuid4().hex}"
         for _ in range(TRIES):
-            owners = self._owners(what)
-            if owners and (owners[-1] == mine or holds(owners[-1])):
-                return owners[-1]
             try:
-                self._runs.client.log_param(self._run, f"{what}.{len(owners)}", mine)
+                self._runs.client.log_param(self._run, f"{what}.{len(owners)}", value)
                 return mine
             except StoreError as error:
                 if not error.refused:
                     raise
                 refused = error  # somebody else was faster
+            owners = self._owners(what)
+            if owners and (owners[-1] == mine or holds(owners[-1])):
+                return owners[-1]
         raise refused
 
     def _owners(self, what: str) -> list[str]:
@@ -41,7 +48,7 @@ class Claims:
         params = self._runs.client.get_run(self._run).data.params
         owners: list[str] = []
         while (name := f"{what}.{len(owners)}") in params:
-            owners.append(params[name])
+            owners.append(params[name].partition(" ")[0])
         return owners
 
     def _agreed(self) -> str:

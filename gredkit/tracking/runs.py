@@ -23,7 +23,7 @@ from gredkit.trials.state import TrialState
 
 SILENT = 300.0  # seconds without a heartbeat after which an invocation on another machine counts as dead
 PAGE = 1000
-PLAN, TUNING = "plan.json", "tuning.json"
+PLAN, TUNING, HASHES = "plan.json", "tuning.json", "data.json"
 DEFAULT = "Default"  # the experiment that MLflow creates by itself
 
 
@@ -121,7 +121,7 @@ class StudyRuns:
     def planned(self, invocation: str) -> list[dict[str, Any]]:
         """The trials in the plan of an invocation; tuning trials come last."""
         rows: dict[str, dict[str, Any]] = {}
-        there = {file.path for file in self.client.list_artifacts(invocation)}
+        there = self.artifacts(invocation)
         for name in (PLAN, TUNING):
             try:
                 for row in plan_of(self.text(invocation, name)) if name in there else ():
@@ -130,6 +130,10 @@ class StudyRuns:
                 said = f"{name} of the study {self.study!r} in {shown(self.uri)} is damaged"
                 raise UserError(f"{said}: run the study's command again, which writes a new plan") from None
         return list(rows.values())
+
+    def artifacts(self, run: str) -> set[str]:
+        """The paths of the artifacts of a run, not those inside of folders."""
+        return {file.path for file in self.client.list_artifacts(run)}
 
     def text(self, run: str, path: str) -> str:
         """The text of an artifact of a run; invalid UTF-8 is replaced."""

@@ -2,19 +2,22 @@
 
 import json
 import re
+from collections.abc import Collection
+from pathlib import PurePosixPath
 from typing import Any
+
+import xxhash
 
 from gredkit.system.private import portable, shown
 from gredkit.tracking.measured import Event, curve, measured
 from gredkit.tracking.store import StoreError
-from gredkit.tracking.tracker import STATUS, Tracker, common_tags
+from gredkit.tracking.tracker import LONGEST, STATUS, Tracker, common_tags
 from gredkit.trials.folder import TrialFolder
 from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
 
-LONGEST = 5000  # characters of a tag or a parameter; MLflow accepts a few more
+EARLY = ("config.gin",)  # files that do not change while a trial runs
 FORBIDDEN = re.compile(r"[^\w .:/-]", re.ASCII)  # characters not allowed in the name of a parameter
-METRICS, PARAMS = 900, 90  # MLflow accepts 1000 and 100 at a time
 
 
 def send(tracker: Tracker, folder: TrialFolder) -> bool:
@@ -29,22 +32,26 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     events, place = folder.events(sent.get("place", 0))
     if not events:
         return bool(sent.get("done"))
-    run = sent.get("run") or _find_or_create(tracker, folder, events[0]["time"])
+    run, is_new = sent.get("run"), False
+    if run is None:
+        run, is_new = _find_or_create(tracker, folder, events[0]["time"])
     lifecycle = [event for event in events if event["event"] in ("started", "ended")]
     if started := [event for event in lifecycle if event["event"] == "started"]:
+        if not is_new:  # it was interrupted
+            tracker.client.update_run(run, status="RUNNING")
         _start(tracker, run, folder, started[-1])
-    if any(event["event"] == "kernels" for event in events):
-        tracker.client.set_tag(run, "kernels", _kernels(folder))
     metrics = [metric for event in events for metric in measured(event)]
     if metrics:
         has = tracker.has(run)
         metrics = [metric for metric in metrics if (metric.key, metric.step) not in has]
-    for begin in range(0, len(metrics), METRICS):
-        tracker.client.log_batch(run, metrics=metrics[begin : begin + METRICS])
+    ran = any(event["event"] == "kernels" for event in events)
+    tags = {"kernels": _kernels(folder)} if ran else {}
     done = False
     if lifecycle and lifecycle[-1]["event"] == "ended":
-        _end(tracker, run, folder, lifecycle[-1])
+        _end(tracker, run, folder, lifecycle[-1], metrics, tags)
         done = lifecycle[-1]["state"] != TrialState.INTERRUPTED
+    else:
+        tracker.log(run, metrics=metrics, tags=tags)
     folder.mark_sent(run=run, place=place, done=done)
     return done
 
@@ -60,13 +67,16 @@ def send_anew(tracker: Tracker, folder: TrialFolder) -> bool:
     return send(tracker, folder)
 
 
-def _find_or_create(tracker: Tracker, folder: TrialFolder, started: int) -> str:
-    """The run of a trial; one that was created just before a crash is recognised by the time of the first event."""
+def _find_or_create(tracker: Tracker, folder: TrialFolder, started: int) -> tuple[str, bool]:
+    """The run of a trial, and whether it is new.
+
+    A run that was created just before a crash is recognised by the time of the first event.
+    """
     trial = folder.trial()
     same = sorted(known.run for known in tracker.runs_of(trial.id) if known.started == started)
     run = same[0] if same else _create(tracker, trial, started)
     folder.mark_sent(run=run, store=shown(tracker.uri))
-    return run
+    return run, not same
 
 
 def _create(tracker: Tracker, trial: Trial, started: int) -> str:
@@ -94,18 +104,21 @@ def _create(tracker: Tracker, trial: Trial, started: int) -> str:
 
 def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
     """Record that the trial runs, for the first time or again, under this invocation."""
-    tracker.client.update_run(run, status="RUNNING")
-    tracker.client.set_tag(run, "message", "")  # of an earlier attempt
-    tags = {"state": TrialState.RUNNING.value, "device": event["device"], "mlflow.parentRunId": tracker.invocation}
+    tags = {
+        "message": "",  # of an earlier attempt
+        "state": TrialState.RUNNING.value,
+        "device": event["device"],
+        "mlflow.parentRunId": tracker.invocation,
+    }
     if jobs := _jobs(folder):
         tags["jobs"] = jobs
-    for name, value in tags.items():
-        tracker.client.set_tag(run, name, value)
-    tracker.client.log_artifacts(run, str(folder.artifacts))
+    settings = {}
     if not folder.sent().get("described"):
         trial = folder.trial()
-        _describe(tracker, run, {**trial.settings, "variant": trial.variant, **event["described"]})
-        folder.mark_sent(described=True)
+        settings = {**trial.settings, "variant": trial.variant, **event["described"]}
+    tracker.log(run, params=_params(settings), tags=tags)
+    _send_files(tracker, run, folder, EARLY)
+    folder.mark_sent(described=True)
 
 
 def _jobs(folder: TrialFolder) -> str:
@@ -121,26 +134,37 @@ def _kernels(folder: TrialFolder) -> str:
     return portable("; then ".join(told))[:LONGEST]
 
 
-def _describe(tracker: Tracker, run: str, settings: dict[str, Any]) -> None:
-    """Send the parameters, which MLflow accepts only once."""
-    from mlflow.entities import Param
-
-    params = [Param(FORBIDDEN.sub("_", name), str(value)[:LONGEST]) for name, value in settings.items()]
-    for begin in range(0, len(params), PARAMS):
-        tracker.client.log_batch(run, params=params[begin : begin + PARAMS])
+def _params(settings: dict[str, Any]) -> dict[str, str]:
+    """The parameters of a run, which MLflow accepts only once."""
+    return {FORBIDDEN.sub("_", name): str(value)[:LONGEST] for name, value in settings.items()}
 
 
-def _end(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> None:
+def _send_files(tracker: Tracker, run: str, folder: TrialFolder, names: Collection[str] = ()) -> None:
+    """Send the files of a trial, or only some, that are new or have changed since they were sent."""
+    sent: dict[str, str] = dict(folder.sent().get("files", {}))
+    for path in sorted(path for path in folder.artifacts.rglob("*") if path.is_file()):
+        name = path.relative_to(folder.artifacts).as_posix()
+        content = xxhash.xxh3_64_hexdigest(path.read_bytes())
+        if sent.get(name) != content and (not names or name in names):
+            above = PurePosixPath(name).parent.as_posix()
+            tracker.client.log_artifact(run, str(path), None if above == "." else above)
+            sent[name] = content
+    folder.mark_sent(files=sent)
+
+
+def _end(
+    tracker: Tracker, run: str, folder: TrialFolder, event: Event, metrics: list[Any], tags: dict[str, str]
+) -> None:
     """Send the end of a trial; the state comes last, so that a reader who sees it finds everything else."""
     trial = folder.trial()
-    tracker.client.set_tag(run, "message", portable(event["message"])[:LONGEST])
+    tags = {**tags, "message": portable(event["message"])[:LONGEST], "state": event["state"]}
     if trained := curve(folder.events()[0]):
-        tracker.client.set_tag(run, "curve", trained)
-    tracker.client.log_artifacts(run, str(folder.artifacts))
+        tags["curve"] = trained
+    _send_files(tracker, run, folder)
     if folder.log.is_file() and folder.log.stat().st_size:
         tracker.client.log_text(run, portable(folder.log.read_text(errors="replace")), folder.log.name)
     if event["state"] == TrialState.FINISHED and not tracker.claim_result(trial.id, run):
         tracker.discard(run)  # another invocation has sent the same result
         return
-    tracker.client.set_tag(run, "state", event["state"])
+    tracker.log(run, metrics=metrics, tags=tags)
     tracker.client.set_terminated(run, STATUS[event["state"]], event["time"])

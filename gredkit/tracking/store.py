@@ -125,12 +125,6 @@ class Client:
 
         self._ask(delete)
 
-    def log_artifacts(self, run: str, folder: str) -> None:
-        """Send the files one by one, so that a failure does not repeat files that have arrived."""
-        for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
-            below = path.parent.relative_to(folder).as_posix()
-            self.log_artifact(run, str(path), None if below == "." else below)
-
     def download_artifacts(self, run: str, path: str, folder: str) -> str:
         """Download an artifact; a full disk is then this machine's disk."""
 

@@ -21,6 +21,23 @@ PLANNED: dict[str, Any] = {  # fields of a trial in a plan; older versions lack 
     "K": int | str | None,
     "axes": dict[str, Any],
     "diameters": list[float] | None,
+    "replicate": str,  # this one and the following where a study says something about it
+    "test_share": float,
+    "margin": float,
+    "compare": str,
+    "looks": str,
+}
+
+ENVIRONMENT: dict[str, Any] = {  # fields that a report shows
+    "python": str,
+    "platform": str,
+    "processor": str,
+    "processor_name": str | None,
+    "device": str,
+    "threads": int,
+    "cores": int,
+    "memory_gb": float | int,
+    "packages": dict[str, str | None],
 }
 
 
@@ -61,6 +78,20 @@ def eigenvalues_of(text: str) -> dict[str, list[list[tuple[float, float]]]]:
 def hop_weights_of(text: str) -> dict[str, list[list[float]]]:
     """The weights of the hops, for each moment and layer."""
     return parsed(text, dict[str, list[list[float]]])
+
+
+def environment_of(text: str) -> dict[str, Any]:
+    """The machine of a trial and its packages."""
+    environment: dict[str, Any] = parsed(text, dict[str, Any])
+    for name, kind in ENVIRONMENT.items():
+        if name in environment:
+            _check(environment[name], kind)
+    return environment
+
+
+def hashes_of(text: str) -> dict[str, list[str]]:
+    """The hashes of each dataset's graphs and splits."""
+    return parsed(text, dict[str, list[str]])
 
 
 def parsed(text: str, kind: Any) -> Any:

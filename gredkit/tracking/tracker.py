@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import psutil
 
 from gredkit.system.git import git_commit
 from gredkit.tracking.claims import Claims
-from gredkit.tracking.runs import PLAN, TUNING, Known, StudyRuns, find_experiment, this_machine
+from gredkit.tracking.runs import HASHES, PLAN, TUNING, Known, StudyRuns, find_experiment, this_machine
 from gredkit.tracking.store import Client, StoreError, connect, database, tracking_uri
 from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
@@ -25,6 +25,8 @@ STATUS = {
     TrialState.FAILED: "FAILED",
     TrialState.INTERRUPTED: "KILLED",
 }
+LONGEST = 5000  # characters of a tag or a parameter; MLflow accepts a few more
+METRICS, PARAMS = 800, 90  # MLflow accepts 1000 values at a time, 100 of them parameters
 HEARTBEAT = 30.0  # seconds between two heartbeats of an invocation
 PLANNED = (
     *("id", "variant", "dataset", "seed", "role", "tuning"),
@@ -77,6 +79,14 @@ class Tracker(StudyRuns):
         rows = [_planned(trial) for trial in trials]
         self.client.log_dict(self.invocation, {"trials": rows}, TUNING if is_tuning else PLAN)
 
+    def tell_rounds(self, said: Iterable[str]) -> None:
+        """Store what the rounds until now have decided; the last sentences, if there are too many."""
+        self.client.set_tag(self.invocation, "rounds", "\n".join(said)[-LONGEST:])
+
+    def add_hashes(self, hashes: Mapping[str, Sequence[str]]) -> None:
+        """Store the hashes of the data, by the names of the datasets."""
+        self.client.log_dict(self.invocation, {name: list(some) for name, some in hashes.items()}, HASHES)
+
     def beat(self) -> None:
         """Send a heartbeat if the last one is old enough."""
         if self.invocation and time.monotonic() - self._beat > HEARTBEAT:
@@ -89,9 +99,11 @@ class Tracker(StudyRuns):
             return
         worst = (TrialState.INTERRUPTED, TrialState.FAILED)
         state = next((one for one in worst if states.get(one)), TrialState.FINISHED)
-        self.client.set_tag(self.invocation, "state", state.value)
-        for name, count in states.items():
-            self.client.log_metric(self.invocation, f"trials/{name}", count)
+        from mlflow.entities import Metric
+
+        now = int(time.time() * 1000)
+        counts = [Metric(f"trials/{name}", float(count), now, 0) for name, count in states.items()]
+        self.log(self.invocation, metrics=counts, tags={"state": state.value})
         self.client.set_terminated(self.invocation, STATUS[state])
 
     def abandon(self) -> None:
@@ -139,6 +151,24 @@ class Tracker(StudyRuns):
         self._had[run] = set()
         return run
 
+    def log(
+        self,
+        run: str,
+        metrics: Sequence[Any] = (),
+        params: Mapping[str, str] | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Send metrics, parameters and tags with as few requests as MLflow allows; the tags go last."""
+        from mlflow.entities import Param, RunTag
+
+        told = [Param(name, value) for name, value in (params or {}).items()]
+        while len(metrics) > METRICS or len(told) > PARAMS:
+            self.client.log_batch(run, metrics=metrics[:METRICS], params=told[:PARAMS])
+            metrics, told = metrics[METRICS:], told[PARAMS:]
+        named = [RunTag(name, value) for name, value in (tags or {}).items()]
+        if metrics or told or named:
+            self.client.log_batch(run, metrics=metrics, params=told, tags=named)
+
     def discard(self, run: str) -> None:
         """Delete a run whose trial is trained again; MLflow can restore it."""
         self.client.delete_run(run)
@@ -146,9 +176,8 @@ class Tracker(StudyRuns):
     def relabel(self, known: Known, trial: Trial) -> None:
         """Update variant, dataset and role of a run, because a trial trained before may now have other names."""
         role = "final" if "final" in (known.tags.get("role"), trial.role) else "tune"
-        for name, value in {"variant": trial.variant, "dataset": trial.dataset, "role": role}.items():
-            if known.tags.get(name) != value:
-                self.client.set_tag(known.run, name, value)
+        tags = {"variant": trial.variant, "dataset": trial.dataset, "role": role}
+        self.log(known.run, tags={name: value for name, value in tags.items() if known.tags.get(name) != value})
 
 
 def _experiment(client: Client, study: str, uri: str) -> str:
@@ -167,7 +196,7 @@ def _experiment(client: Client, study: str, uri: str) -> str:
 
 def _planned(trial: Trial) -> dict[str, Any]:
     """What a report needs about a trial that has not started."""
-    described = {"axes": trial.axes, "epochs": trial.settings["fit.epochs"], "K": trial.settings["K"]}
+    described = {"axes": trial.axes, "epochs": trial.settings["fit.epochs"], "K": trial.settings["K"], **trial.compared}
     return {key: getattr(trial, key) for key in PLANNED} | json.loads(json.dumps(described, default=repr))
 
 

@@ -26,12 +26,14 @@ class Trial:
     axes: Mapping[str, Any] = field(default_factory=dict)  # the values that define the variant
     role: str = "final"  # or 'tune', for a trial that only chooses hyper-parameters
     tuning: str = ""  # the point of the tuning grid
+    replicate: str = ""  # what repeats the variant beside the seed, such as a fold
     id: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     parameters: int = 0
     metric: str = ""
     larger_is_better: bool = True
     diameters: tuple[float, float] | None = None  # median and largest, of a sample of the graphs
+    compared: Mapping[str, Any] = field(default_factory=dict)  # columns that tell a report how to compare it
 
     def configuration(self) -> Configuration:
         """The configuration that gin describes for this trial."""

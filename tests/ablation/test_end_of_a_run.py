@@ -1,7 +1,10 @@
 """The end of a run: what comes next, as commands that work."""
 
 import shlex
+import statistics
 
+import pytest
+import scipy.stats
 from helpers.commands import run
 from helpers.studies import STUDY, WITHOUT_AXES, TinyStudy
 from helpers.terminals import run_in_terminal
@@ -46,6 +49,25 @@ def test_in_a_terminal_it_names_the_best_run_and_the_command_that_uses_it(tmp_pa
     assert study.tracker().client.get_run(run_id).data.metrics["best/validation"] == best.metrics["best/validation"]
     assert f"MLflow run {run_id}" in " ".join(printed.split())
     assert "ring_transfer, test: accuracy" in works(command, study)
+    shows_the_result_at_first_sight(study)
+
+
+def shows_the_result_at_first_sight(study: TinyStudy) -> None:
+    """The run of the invocation, in MLflow."""
+    client = study.tracker().client
+    (parent,) = study.tracker().invocations()
+    scores = [known.metrics["best/test"] for known in study.trials().values()]
+    assert len(scores) == 2
+    metrics = parent.metrics
+    assert metrics["test/ring_transfer/base"] == pytest.approx(statistics.fmean(scores))
+    expected = scipy.stats.t.interval(0.95, 1, statistics.fmean(scores), statistics.stdev(scores) / 2**0.5)
+    assert [metrics[f"test/ring_transfer/base/{end}"] for end in ("low", "high")] == pytest.approx(list(expected))
+    assert parent.tags["best/ring_transfer"].startswith("base (")
+    note = parent.tags["mlflow.note.content"]
+    assert "Which variant is best on ring_transfer?" in note
+    assert "| base |" in note
+    files = {file.path for file in client.list_artifacts(parent.run, "report")}
+    assert {"report/index.html", "report/table.md", "report/flavours.png"} <= files
 
 
 def test_a_pipe_has_the_same_lines_and_the_command_has_all_that_it_needs(tmp_path):

@@ -97,7 +97,7 @@ def test_an_axis_with_a_condition_makes_no_meaningless_trials(plan_of):
         **{"gred, lru, mode=scan": 4, "gred, lru, mode=loop": 4, "gred, mean": 2, "gin": 2}  # points of their search
     }
     assert plan.repeated == 0
-    assert plan.to_come == 4 * 2
+    assert len(plan.final) == 4 * 2
     assert len({round(trial.parameters, -2) for trial in plan.trials if trial.variant.startswith("gred, lru")}) == 1
 
 
@@ -199,7 +199,7 @@ def test_tuning_searches_the_same_grid_for_every_variant_and_validation_chooses(
         "study.tune = {'LEARNING_RATE': (0.1, 0.01), 'DROPOUT': (0.0, 0.5)}\nstudy.tune_seeds = (7, 8)"
     )
     assert Counter((t.variant, t.role) for t in plan.trials) == {("lru", "tune"): 8, ("mean", "tune"): 8}
-    assert plan.to_come == 4
+    assert len(plan.final) == 4
     wanted = {"lru": (0.1, 0.5), "mean": (0.01, 0.0)}
 
     def validation(trial):
@@ -211,6 +211,33 @@ def test_tuning_searches_the_same_grid_for_every_variant_and_validation_chooses(
     assert [t.seed for t in final.trials] == [0, 1, 0, 1]
     for trial in final.trials:
         assert (trial.settings["fit.learning_rate"], trial.settings["models.gred.dropout"]) == wanted[trial.variant]
+
+
+def test_until_decided_a_plan_has_all_seeds_that_may_be_necessary(plan_of):
+    text = "study.axes = {'variant.encoder': ('lru', 'mean')}\nstudy.tune = {'LEARNING_RATE': (0.1, 0.01)}"
+    fixed, plan = plan_of(text, "SEEDS=(0, 1, 2, 3, 4)"), plan_of(text, "SEEDS='until_decided'", "study.most_seeds=9")
+    assert plan.looks == {"ring_transfer": (5, 8, 9)}
+    assert fixed.looks == {}
+    assert ids(plan) == ids(fixed)  # of tuning
+    final = after_tuning(plan, lambda trial: trial.settings["fit.learning_rate"])
+    assert Counter(trial.variant for trial in final.trials) == {"lru": 9, "mean": 9}
+    assert ids(after_tuning(fixed, lambda trial: trial.settings["fit.learning_rate"])) < ids(final)
+    assert final.looks == plan.looks
+    assert {trial.compared["looks"] for trial in final.trials} == {"5,8,9"}
+
+
+def test_a_dataset_may_have_a_list_of_seeds_of_its_own_but_no_other_looks(plan_of, tmp_path):
+    """The block of a dataset is read before the file of the study, which has no seeds of its own here."""
+    (tmp_path / "study.gin").write_text(TINY.replace("SEEDS = (0, 1)\n", ""))
+    for name, line in (("far", "SEEDS = (7,)"), ("near", "SEEDS = 'until_decided'"), ("more", "study.most_seeds = 20")):
+        (tmp_path / f"{name}.gin").write_text(f"trial.dataset = 'ring_transfer'\nK = {len(name)}\n{line}\n")
+    with (tmp_path / "more.gin").open("a") as file:
+        file.write("SEEDS = 'until_decided'\nK = 2")
+    plan = make_plan(Source(("study.gin",), ("DATASETS=('far.gin', 'near.gin')",)))
+    assert plan.looks == {"near": (5, 8, 12)}
+    assert Counter(trial.dataset for trial in plan.trials) == {"far": 1, "near": 12}
+    with pytest.raises(UserError, match=r"study\.most_seeds is not the same for all datasets"):
+        make_plan(Source(("study.gin",), ("DATASETS=('near.gin', 'more.gin')",)))
 
 
 def test_tuning_takes_the_smallest_error_and_leaves_out_what_failed(plan_of):
@@ -235,6 +262,8 @@ def test_tuning_takes_the_smallest_error_and_leaves_out_what_failed(plan_of):
         ("", ("models.gred.dim=8.5",), r"models.gred.dim cannot be 8.5: it is declared as int"),
         ("", ("encoders.lru.state_dim='x'",), r"it is declared as int \| None"),
         ("", ("SEEDS=3",), r"study.seeds cannot be 3"),
+        ("", ("SEEDS='undecided'",), r"study.seeds cannot be 'undecided': .* Literal\['until_decided'\]"),
+        ("", ("study.most_seeds=4",), "study.most_seeds is a whole number from 5 to"),
         ("", ("fit.epochs=lots",), "fit.epochs=lots: 'lots' is not a value: put quotes around a word, as in"),
         ("", ("EPOCHS=1", "DATASETS=digits"), r"""around a word, as in --set "DATASETS=\('digits',\)", or %"""),
         ("", ("LEARNING_RATE=(1, lots)",), r"\(1, lots\): 'lots' is not a value: put quotes around a word, or %"),

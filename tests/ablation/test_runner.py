@@ -5,17 +5,17 @@ import os
 import signal
 
 import pytest
+from helpers.here import Here
 from helpers.studies import empty_store
 from rich.console import Console
 
-from gredkit.ablation.launchers.base import Job, Launcher, Lost, Refused
+from gredkit.ablation.launchers.base import Lost, Refused
 from gredkit.ablation.progress import TrialProgress
 from gredkit.ablation.runner import Runner, folder_of, sort_out
 from gredkit.ablation.screen import Screen
 from gredkit.config.source import Source
 from gredkit.tracking.forwarder import Forwarder
 from gredkit.tracking.tracker import Tracker
-from gredkit.trials.folder import TrialFolder
 from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
 
@@ -51,35 +51,6 @@ def die_after_the_result(folder):
 def interrupt(folder):
     os.kill(os.getpid(), signal.SIGINT)
     return TrialState.INTERRUPTED, "stopped"
-
-
-class Done(Job):
-    def __init__(self, end):
-        self._end = end
-
-    def ended(self):
-        return self._end
-
-    def stop(self):
-        pass
-
-    def kill(self):
-        pass
-
-
-class Here(Launcher):
-    """Each trial does in this process what a test wants of it."""
-
-    def __init__(self, does, jobs=1):
-        super().__init__(jobs)
-        self.does, self.started = does, []
-
-    def start(self, folder):
-        self.started.append(folder.name)
-        return Done(self.does[folder.name](TrialFolder(folder)))
-
-    def wait(self, seconds):
-        pass
 
 
 @pytest.fixture

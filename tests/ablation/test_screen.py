@@ -54,3 +54,11 @@ def test_only_the_name_of_a_trial_is_cut_where_there_is_no_room(columns):
 
 def test_a_trial_that_continues_says_from_where():
     assert line(running()) == "lru · ring_transfer · seed 0: running, continues from epoch 5"
+
+
+def test_the_summary_says_which_round_runs():
+    console = Console(file=io.StringIO(), width=80)
+    trials = [running(), finished()]
+    assert str(Screen(console, trials, 1)._summary()).strip().startswith("1 running, 1 finished; about")
+    said = str(Screen(console, trials, 1, "round 2 of at most 3 (8 seeds)")._summary())
+    assert said.strip().startswith("round 2 of at most 3 (8 seeds): 1 running, 1 finished; about")

@@ -15,6 +15,8 @@ from gredkit.bench.training import CONTESTANTS
 from gredkit.errors import UserError
 from gredkit.nn.encoders.lru import MODES
 from gredkit.nn.segments import installed_backends
+from gredkit.registry import ENCODERS
+from gredkit.registry import MODELS as MODELS_OF_REGISTRY
 
 MODELS = [name for name in BENCHMARKS if name != "report"]  # which draws for long
 
@@ -43,7 +45,9 @@ def test_all_benchmarks_are_run_and_shown(everything):
         "hop index",
         "sets of one layer",
         "training step",
-        "the encoder of one layer",
+        "the encoders",
+        "beside busy processes",
+        "operations of a training step",
         "growth",
         "until training starts",
     ):
@@ -81,19 +85,35 @@ def test_ratios_of_training_are_those_of_its_contestants(everything, setting):
     assert row["speedup_vs_oracle"] == pytest.approx(ms["oracle"] / ms["gredkit"])
     assert row["speedup_vs_published_way"] == pytest.approx(ms["published way"] / ms["gredkit"])
     assert row["speedup_vs_gps"] == pytest.approx(ms["gps"] / ms["gredkit"])
+    assert row["speedup_vs_gps_of_our_size"] == pytest.approx(ms["gps of our size"] / ms["gredkit"])
+    assert row["parameters"]["gps of our size"] == pytest.approx(row["parameters"]["gredkit"], rel=0.3)  # of few
     assert row["evaluation_speedup"] == pytest.approx(ms["gredkit"] / ms["gredkit evaluating"])
     batch = {name: one["batch"] for name, one in row["contestants"].items()}
     ours, dense = (mb[name] / batch[name] for name in ("gredkit", "oracle"))
     assert row["memory_vs_oracle"] == pytest.approx(ours / dense)
 
 
-def test_encoders_against_kernels(everything):
-    for row in everything[1]["encoders"].values():
-        assert list(row["encoders"]) == ["rnn", "lstm", "gru", "attention"]
-        for one in row["encoders"].values():
-            ours, kernel = (one["contestants"][name]["ms"] for name in ("gredkit", "kernel"))
-            assert one["time_vs_kernel"] == pytest.approx(ours / kernel)
-        assert list(row["lru"]) == list(MODES)
+@pytest.mark.parametrize("setting", ["zinc", "peptides", "cifar10"])
+def test_encoders_against_the_lru_and_pytorch(everything, setting):
+    rows = everything[1]["encoders"][setting]
+    assert {"lru", "mamba", "weighted_sum"} <= set(rows) <= set(ENCODERS)  # where other tests may register more
+    for row in rows.values():
+        assert row["vs_lru"] == pytest.approx(row["ms_per_graph"] / rows["lru"]["ms_per_graph"])
+    assert {name for name, row in rows.items() if "vs_torch" in row} == {"rnn", "lstm", "gru", "attention"}
+    for row in rows.values():
+        if "vs_torch" in row:
+            ours, theirs = (row["one_layer"][name]["ms"] for name in ("gredkit", "torch"))
+            assert row["vs_torch"] == pytest.approx(theirs / ours)
+    assert list(rows["lru"]["modes"]) == list(MODES)
+
+
+def test_busy_beside_alone(everything):
+    found = everything[1]["busy"]
+    assert found["processes"] >= 1
+    times = {int(count): row["ms"] for count, row in found["beside"].items()}
+    assert set(times) == {0, 1, found["processes"]}
+    assert found["slowdown"] == pytest.approx(times[found["processes"]] / times[0])
+    assert found["slowdown_beside_one"] == pytest.approx(times[1] / times[0])
 
 
 def test_growth_and_startup(everything):
@@ -166,3 +186,14 @@ def test_an_unknown_name_is_refused(monkeypatch, capsys, names, sentence):
 def test_the_usual_way_gives_the_masks_of_the_oracle():
     for data in molecules(30, 3):
         assert usual_way(data).equal(dense_batch(data, None).masks[0])
+
+
+def test_launches_of_every_model(everything):
+    found = everything[1]["launches"]
+    assert {"gred_zinc", "gred_peptides", "gred_cifar10", "gcn", "gps", "spn"} <= set(found)
+    assert {name for name in found if not name.startswith("gred_")} <= set(MODELS_OF_REGISTRY)
+    for name, row in found.items():
+        assert 0 < row["per_layer"] < row["per_step"]
+        assert sum(row["most"].values()) <= row["per_step"]
+        if name.startswith("gred_"):
+            assert row["per_layer"] <= 25

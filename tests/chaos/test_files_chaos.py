@@ -41,6 +41,8 @@ class Model:
         self._patch, self._capsys = monkeypatch, capsys
         monkeypatch.chdir(self.folder)
         Path("evil.py").write_text(f"{EVIL}\n")
+        part: dict[str, Any] = {key: [] for key in ("rule", "of", "train", "validation", "test")}
+        Path("part.json").write_text(json.dumps({**part, "dataset": "python_dataset"}))
         self.answer = self.predict()
         assert self.answer[0] == 0, self.answer
 
@@ -148,6 +150,13 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "a command of the dataset": {
         "dataset": "python_dataset",
         "dataset_settings": {"target": "subprocess:getoutput", "arguments": {"cmd": f"touch {CANARY}"}},
+    },
+    "a command of the dataset of a subset": {
+        "dataset": "subset",
+        "dataset_settings": {
+            "file": "part.json",
+            "arguments": {"target": "subprocess:getoutput", "arguments": {"cmd": f"touch {CANARY}"}},
+        },
     },
     "a module beside the model": {"modules": ["evil"]},
     "a module that is no name": {"modules": ["evil; import os"]},

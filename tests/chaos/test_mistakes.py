@@ -73,9 +73,17 @@ def test_a_closed_port_is_said_at_once(command, here, count):
     assert files(here) == before
 
 
+def test_a_machine_without_slurm_gets_a_sentence(here, monkeypatch, count):
+    count("mistakes of a user")
+    monkeypatch.setenv("PATH", str(here))
+    code, lines = ended("run", ("--gin", "tiny.gin", "--launcher", "slurm"), here)
+    assert code == 2
+    assert lines == ["error: no jobs can be submitted from here, as there is no sbatch: use --launcher local"]
+
+
 def test_a_cluster_that_refuses_ends_the_run(tmp_path, monkeypatch, count):
     count("mistakes of a user")
-    for name in ("sbatch", "srun"):
+    for name in ("sbatch", "srun", "squeue"):
         program = tmp_path / "bin" / name
         program.parent.mkdir(exist_ok=True)
         program.write_text("#!/bin/sh\necho 'invalid account' >&2\nexit 1\n")
@@ -85,7 +93,6 @@ def test_a_cluster_that_refuses_ends_the_run(tmp_path, monkeypatch, count):
     result = study.run("--launcher", "slurm")
     assert result.returncode == 1, result.stderr
     assert result.stderr.splitlines() == [
-        "invalid account",  # sbatch's own words
         "error: the cluster accepts no job (invalid account): correct launchers.slurm.…",
     ]
     assert "RUNNING" not in study.statuses()

@@ -106,6 +106,8 @@ def test_labels_are_as_short_as_tells_them_apart():
         ({"tune": {"A": ()}}, "'A' needs a list of values"),
         ({"seeds": ()}, "at least one seed"),
         ({"seeds": (0, 0)}, "none twice"),
+        ({"seeds": "decided"}, "until_decided"),
+        ({"most_seeds": 4}, "study.most_seeds is a whole number from 5 to 10,000, not 4"),
         ({"datasets": ()}, "at least one name"),
         ({"datasets": "digits"}, "at least one name"),
         ({"seeds": (10**23,)}, "a whole number from 0"),
@@ -128,6 +130,14 @@ def test_a_study_says_its_size_before_it_is_made():
     study = Study(axes={name: range(1000) for name in "ABCDEFGH"}, seeds=(0, 1))
     with pytest.raises(UserError, match=rf"{10**24:,} variants and {4 * 10**24:,} trials in all"):
         study.check_size(datasets=2)
+
+
+def test_all_seeds_that_may_be_trained_count_in_the_size():
+    study = Study(axes={"A": (1, 2)}, seeds="until_decided", most_seeds=20, most_trials=39)
+    assert study.looks == (5, 8, 12, 18, 20)
+    with pytest.raises(UserError, match="2 variants and 40 trials"):
+        study.check_size(1)
+    assert Study(seeds=(3, 4), most_seeds=20).looks == ()
 
 
 def test_conditions_count_in_the_size():

@@ -38,6 +38,7 @@ NEEDED = [
     "seaborn",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg",
     "fontTools.subset",
     "pyarrow.parquet",
 ]

@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from gredkit.nn.incidence import Incidence, starts
-from gredkit.nn.kernels import ops, stack, steps
+from gredkit.nn.kernels import attention, ops, recurrent, stack, steps
 from gredkit.nn.kernels.index import Index, Sums
+from gredkit.nn.kernels.recurrent import KINDS, States
 from gredkit.nn.kernels.shapes import of_gate, of_mlp, of_recurrence
 
-NODES, SETS, WIDTH, D, M, N = 70, 150, 3, 5, 6, 7
+NODES, SETS, WIDTH, D, M, N, HEADS = 70, 150, 3, 5, 6, 7, 8
 
 
 class Case(NamedTuple):
@@ -33,6 +34,8 @@ def _tensors(value: Any) -> Iterator[Tensor]:
             yield from torch.autograd.grad(value.sum(), _leaves(value), retain_graph=True)
     elif isinstance(value, (Index, Sums)):
         yield value.start
+    elif isinstance(value, States):
+        yield value.sets
     elif isinstance(value, (tuple, list)):
         for one in value:
             yield from _tensors(one)
@@ -105,6 +108,34 @@ def _cases() -> dict[str, Case]:
             common = {"index": index, "width": WIDTH, "gelu": "none", "eps": 1e-6, "dropout": 0.2}
             cases[f"{at}layers"] = Case(ops.layers, {"x": x, "sets": matrix, "weights": layers} | common)
             cases[f"{at}layer"] = Case(ops.layers, {"x": a, "sets": None, "weights": layers[:1]} | common)
+    return cases | _encoders(index)
+
+
+def _encoders(index: Index) -> dict[str, Case]:
+    """Recurrences and attention: both passes, and as differentiable functions."""
+    states, (into_s,) = States(index), _random((NODES, N))
+    cases = {"States": Case(States, {"index": index})}
+    for kind, (_, gates) in KINDS.items():
+        names, shapes = ("p", "U", "b"), [(SETS, gates * N), (gates * N, N), (N,)]
+        of = {"kind": kind, "states": states, **dict(zip(names, _random(*shapes), strict=True))}
+        forward = Case(recurrent.recurrent, of | {"keep": True})
+        _, records = recurrent.recurrent(**forward.arguments)
+        back = of | {"into_s": into_s}
+        cases[f"recurrent.{kind}"] = forward
+        cases[f"recurrent.{kind}, not kept"] = Case(recurrent.recurrent, of | {"keep": False})
+        cases[f"recurrent.{kind} backward"] = Case(recurrent.recurrent_backward, back | {"records": records})
+        cases[f"recurrent.{kind} backward, again"] = Case(recurrent.recurrent_backward, back | {"records": None})
+        wanted = dict(zip(names, _random(*shapes, needs_grad=True), strict=True))
+        cases[f"ops.{kind}"] = Case(ops.recurrent, of | wanted)
+    shapes = [(NODES, D * HEADS), (SETS, 2 * D * HEADS)]
+    q, kv, into_out = _random(*shapes, shapes[0])
+    asked = {"heads": HEADS, "q": q, "kv": kv, "index": index}
+    _, p = attention.attention(**asked)
+    cases["attention.attention"] = Case(attention.attention, asked)
+    cases["attention.attention_backward"] = Case(attention.attention_backward, asked | {"p": p, "into_out": into_out})
+    cases["ops.attention"] = Case(
+        ops.attention, asked | dict(zip(("q", "kv"), _random(*shapes, needs_grad=True), strict=True))
+    )
     return cases
 
 
@@ -164,7 +195,9 @@ NAMES = (
     "steps.hop_scan", "steps.set_mlp_backward", "steps.gate_backward", "steps.hop_filter_backward",
     "steps.hop_scan_backward", "steps.hop_matrices_backward", "stack.layers", "stack.layers, not kept",
     "stack.layers_backward", "ops.set_sum", "ops.hop_filter", "ops.set_mlp", "ops.gate", "ops.hop_matrices",
-    "ops.hop_scan", "ops.layers", "ops.layer",
+    "ops.hop_scan", "ops.layers", "ops.layer", "States",
+    *(f"recurrent.{kind}{what}" for kind in KINDS for what in ("", ", not kept", " backward", " backward, again")),
+    *(f"ops.{kind}" for kind in KINDS), "attention.attention", "attention.attention_backward", "ops.attention",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """A real MLflow server on this machine, which can be stopped and started again."""
 
 import os
+import re
 import socket
 import time
 import urllib.request
@@ -65,6 +66,11 @@ class MlflowServer:
             except OSError:
                 assert self._process.returncode is None, self._process.printed("stderr")
                 time.sleep(0.1)
+
+    def requests(self) -> list[str]:
+        """The method and the path of each request to MLflow that it has answered so far."""
+        log = self._process.printed("stdout") + self._process.printed("stderr")
+        return re.findall(r'"([A-Z]+ /api/\S+) HTTP', log)
 
     def stop(self) -> None:
         """At once, as `kill -9` does, with all its processes."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import pytest
 
-from helpers import browser
+from helpers import browser, slurm
 
 
 def has_compiler() -> bool:
@@ -38,6 +38,7 @@ NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     "browser": (lambda: browser.executable() is not None, f"none of {', '.join(browser.NAMES)} is installed"),
     "root": (lambda: hasattr(os, "geteuid") and os.geteuid() == 0, "only root gives files away"),
     "mount": (can_mount, "only root may mount a disk, and in a container only with --privileged"),
+    "slurm": (slurm.is_installed, "install slurmctld, slurmd and slurm-client (Debian's names)"),
     "torch-scatter": (lambda: importlib.util.find_spec("torch_scatter") is not None, "run make scatter"),
     "mkdocs": (lambda: importlib.util.find_spec("mkdocs") is not None, "pip install 'gredkit[docs]'"),
     "nbclient": (lambda: importlib.util.find_spec("nbclient") is not None, "pip install 'gredkit[dev]'"),

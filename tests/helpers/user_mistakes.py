@@ -196,7 +196,7 @@ SETS = {
     "SEEDS=()": "at least one seed", "SEEDS=(0, 0)": "none twice", "SEEDS=(-1,)": "seed", "SEEDS=(4294967296,)": "seed",
     "SEEDS=('a',)": "seeds", "SEEDS=3": "a list of one value is written (3,)", "SEEDS=(1.5,)": "seeds",
     "SEEDS=None": "seeds",
-    "SEEDS=(True,)": "seed",
+    "SEEDS=(True,)": "seed", "SEEDS='until_decide'": "until_decided", "study.most_seeds=4": "most_seeds",
     # components
     "variant.encoder='lsmt'": "did you mean 'lstm'", "variant.aggregator='summ'": "did you mean 'sum'",
     "variant.positional='lap'": "lap_pe", "variant.features='dens'": "did you mean 'dense'",
@@ -280,7 +280,6 @@ OPTIONS = (
     ("run", (*RUN, "--jobs", "0"), "--jobs"), ("run", (*RUN, "--jobs", "x"), "--jobs"),
     ("run", (*RUN, "--jobs", "1000000000"), "--jobs"), ("run", (*RUN, "--jbos", "2"), "did you mean '--jobs'"),
     ("run", (*RUN, "--launcher", "lokal"), "did you mean 'local'"), ("run", (*RUN, "--launcher", ""), "launcher"),
-    ("run", (*RUN, "--launcher", "slurm"), "no jobs can be submitted"),
     ("run", (*RUN, "--work", "text.txt"), "text.txt"),
     ("run", (*RUN, "--reports", "text.txt"), "text.txt"), ("run", (*RUN, "--data", "text.txt"), "text.txt"),
     ("run", ("--gin", "grid.gin"), "40,000 variants"), ("run", (*RUN, "stray"), "stray"),

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.known_results import COLUMNS, FLAVOURS, results
+from helpers.known_results import COLUMNS, DECIDED, FLAVOURS, results
 
 from gredkit.reports.numbers import decimals, mean_and_spread, p_value, significant
 from gredkit.reports.tables import csv, latex, markdown, summary
@@ -47,7 +47,9 @@ def test_the_summary_frame():
     assert (broken["n"], broken["others"]) == (0, "1 diverged, 2 failed, 1 missing")
     assert broken[["mean", "std", "seconds_per_epoch", "peak_mb"]].isna().all()
     assert found.index[found["is_best"]].tolist() == [("far", "lru"), ("near", "rnn")]
-    assert found.index[found["best_holds"]].tolist() == [("far", "lru")]
+    assert not found["best_holds"].any()  # of four seeds
+    decided = summary(results(DECIDED)).set_index(["dataset", "variant"])
+    assert decided.index[decided["best_holds"]].tolist() == [("far", "lru")]
 
 
 def test_markdown_cell_by_cell():
@@ -57,7 +59,7 @@ def test_markdown_cell_by_cell():
         *("seconds per epoch, far", "seconds per epoch, near", "peak memory (MB), far", "peak memory (MB), near"),
     ]
     costs = ["12,345", "12,345", "3.50", "3.50", "1,503", "1,503"]
-    assert lru == ["lru", "**0.955 ± 0.013**", "0.515 ± 0.013", *costs]
+    assert lru == ["lru", "0.955 ± 0.013", "0.515 ± 0.013", *costs]
     assert lstm == ["lstm", "0.367 ± 0.010", "0.515 ± 0.013", *costs]
     assert rnn == ["rnn", "0.305 ± 0.021", "0.620 ± 0.020 (n = 3, 1 diverged)", *costs[:3], "3.33", *costs[4:]]
     failed = ["- (1 diverged, 2 failed, 1 missing)", "- (4 failed)"]
@@ -65,7 +67,7 @@ def test_markdown_cell_by_cell():
     notes = markdown(results(FLAVOURS)).split("\n\n")[1].splitlines()
     assert notes == [
         "Test score: mean ± standard deviation over 4 seeds, unless the cell says otherwise.",
-        "Bold: best, where the lead over every other variant holds (paired t test over seeds, corrected).",
+        "Nothing is bold: with fewer than 5 seeds nothing is decided.",
         "Trained for 30 epochs.",
         "All variants ran with compiled kernels.",
     ]
@@ -75,7 +77,7 @@ def test_datasets_with_other_metrics_and_the_paper_beside():
     text = markdown(results(MIXED, zinc="mae"))
     header, _, lru, other, published = cells(text)
     assert header[1:3] == ["zinc (MAE ↓)", "digits (accuracy ↑)"]
-    assert lru[:3] == ["lru", "**0.350 ± 0.010**", "0.850 ± 0.050"]
+    assert lru[:3] == ["lru", "0.350 ± 0.010", "0.850 ± 0.050"]
     assert other == [r"a_b & 50%\|x", "0.460 ± 0.010", "", "12,345", "", "3.00", "", "1,502", ""]
     assert published == ["GRED, published", "0.077 ± 0.002 (2000 epochs)", *[""] * 7]
     assert "Trained for 30 epochs." in text
@@ -108,10 +110,13 @@ def test_one_dataset_needs_no_name_above_its_costs():
 
 
 def test_why_nothing_is_bold():
-    assert "with fewer than 3 seeds no test was made" in markdown(STUDIES["one seed"])
-    assert "no lead over every other variant holds" in markdown(
-        results({("far", "lru"): [0.1, 0.2, 0.3], ("far", "rnn"): [0.3, 0.1, 0.2]})
+    assert "with fewer than 5 seeds nothing is decided" in markdown(STUDIES["one seed"])
+    assert "no variant is shown to be better than every other one" in markdown(
+        results({("far", "lru"): [0.1, 0.2, 0.3, 0.2, 0.2], ("far", "rnn"): [0.3, 0.1, 0.2, 0.2, 0.2]})
     )
+    assert "Bold: best, and different from every other variant" in markdown(results(DECIDED))
+    assert ["**" in cell for cell in cells(markdown(results(DECIDED)))[2]] == [False, True, *[False] * 7]
+    assert r"\textbf{" in latex(results(DECIDED))
     assert "bold" not in markdown(STUDIES["one variant failed"]).lower()
 
 
@@ -163,10 +168,7 @@ def test_latex_is_well_formed(name):
 
 def test_latex_cell_by_cell():
     text = latex(results(MIXED, zinc="mae"))
-    assert (
-        r"lru & \textbf{0.350 $\pm$ 0.010} & 0.850 $\pm$ 0.050 & 12,345 & 12,345 & 3.00 & 3.00 & 1,502 & 1,502 \\"
-        in text
-    )
+    assert r"lru & 0.350 $\pm$ 0.010 & 0.850 $\pm$ 0.050 & 12,345 & 12,345 & 3.00 & 3.00 & 1,502 & 1,502 \\" in text
     assert r"a\_b \& 50\%\textbar{}x & 0.460 $\pm$ 0.010 &  & 12,345 &" in text
     assert r"variant & zinc (MAE $\downarrow$) & digits (accuracy $\uparrow$) & zinc & digits &" in text
     assert r"& \multicolumn{2}{c}{test score} & \multicolumn{2}{c}{parameters} &" in text

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.known_results import COLUMNS, FLAVOURS, results
+from helpers.known_results import COLUMNS, DECIDED, FLAVOURS, results
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,54 +16,66 @@ def told(frame):
 
 
 def test_the_flavours():
-    found = told(results(FLAVOURS))
-    corrected = comparisons(results(FLAVOURS)).set_index(["dataset", "variant"])["p_corrected"]
-    assert found == [
-        "lru has the best mean on far, 0.955 accuracy, and its lead over every other variant holds.",
+    assert told(results(FLAVOURS)) == [
+        "lru has the best mean on far, 0.955 accuracy, which is no decision with fewer than 5 seeds.",
         "rnn has the best mean on near, 0.620 accuracy, but without the seeds on which it diverged.",
-        "lru beats lstm on far by 0.588 accuracy (95 % interval 0.562 to 0.613), on 4 of 4 seeds; "
-        "p < 0.001, corrected for 4 comparisons.",
-        "lru beats rnn on far by 0.650 accuracy (95 % interval 0.628 to 0.672), on 4 of 4 seeds; "
-        "p < 0.001, corrected for 4 comparisons.",
+        "lru is ahead of lstm on far by 0.588 accuracy (95 % interval 0.558 to 0.617): "
+        "4 seeds suggest it, but at least 5 decide.",
+        "lru is ahead of rnn on far by 0.650 accuracy (95 % interval 0.625 to 0.675): "
+        "4 seeds suggest it, but at least 5 decide.",
         "broken and lru cannot be compared on far: no seed has finished for both.",
-        "No difference that holds between lstm and lru on near: equal on average "
-        "(95 % interval -0.0492 to 0.0492), lru better on 2 of 4 seeds; p = 1, corrected for 4 comparisons.",
-        "No difference that holds between rnn and lru on near: rnn is ahead by 0.103 accuracy "
-        "(no interval, since seeds are left out), on 3 of 3 seeds; "
-        f"p = {corrected['near', 'rnn']:.2g}, corrected for 4 comparisons. "
-        "Left out: 1 seed that did not finish for both. rnn diverged on some, so that its lead does not count.",
+        "lstm and lru are equal on average on near (95 % interval -0.0569 to 0.0569); 4 seeds cannot decide, 48 would.",
+        "rnn is ahead of lru on near by 0.103 accuracy, but rnn diverged on some seeds, so that nothing is decided. "
+        "Left out: 1 seed that did not finish for both.",
         "broken and lru cannot be compared on near: no seed has finished for both.",
         "1 of 4 trials of broken on far diverged.",
         "2 of 4 trials of broken on far failed.",
         "1 of 4 trials of broken on far is not in MLflow.",
         "1 of 4 trials of rnn on near diverged.",
         "4 of 4 trials of broken on near failed.",
-        "That a difference does not hold is no proof that there is none.",
-        "Intervals are t intervals, simultaneous for 4 comparisons (Bonferroni): in 95 % of studies all of them cover "
-        "the true mean differences.",
-        "With 3 seeds an exact test cannot go below p = 0.25 (8 seeds would do for 4 comparisons), so that what holds "
-        "does so if differences between seeds are about normally distributed.",
+        "Intervals are t intervals, simultaneous for 6 comparisons (Bonferroni): in 95 % of studies all of them cover "
+        "the true differences.",
+        "All variants have one architecture, so they are compared seed by seed (paired t tests).",
+        "So many seeds would decide with a probability of 80 %, if difference and spread are as measured so far.",
     ]
+
+
+def test_what_is_decided():
+    found = told(results(DECIDED))
+    assert found[0] == "lru has the best mean on far, 0.950 accuracy, and it beats every other variant."
+    assert found[1] == (
+        "lstm has the best mean on near, 0.512 accuracy, but not every lead over another variant is decided."
+    )
+    assert found[2].startswith(
+        "lru beats rnn on far by 0.645 accuracy (95 % interval 0.619 to 0.672) over 6 seeds; p <"
+    )
+    assert found[3] == (
+        "gru and lru are equivalent on near: no difference that matters, within ±0.010 accuracy "
+        "(90 % interval -0.00106 to 0.00106), over 6 seeds."
+    )
+    assert found[4].endswith("; 6 seeds cannot decide, 117 would.")
+
+
+def test_a_certain_difference_may_be_too_small_to_matter():
+    scores = {("one", "a"): [0.5, 0.501, 0.502, 0.5, 0.501], ("one", "b"): [0.504, 0.505, 0.5061, 0.5041, 0.505]}
+    assert told(results(scores))[1].endswith("It is smaller than ±0.010, the margin of what matters.")
+    assert "margin" not in " ".join(told(results(scores).assign(margin=0.001)))
+
+
+def test_it_is_said_that_the_number_of_seeds_was_not_fixed():
+    frame = results(DECIDED)
+    assert not any("not fixed" in said for said in told(frame))
+    assert "The number of seeds was not fixed: the intervals allow for each look at the scores." in told(
+        frame.assign(looks="5,6")
+    )
 
 
 def test_with_two_seeds_no_test_was_made():
     found = told(results({("digits", "lru"): [0.9, 0.8], ("digits", "rnn"): [0.7, 0.85]}))
     assert found == [
         "lru has the best mean on digits, 0.850 accuracy, but not every other variant has 3 seeds to test that with.",
-        "With 2 seeds no test was made between rnn and lru on digits: "
-        "lru is ahead by 0.0750 accuracy, on 1 of 2 seeds.",
+        "lru is ahead of rnn on digits by 0.0750 accuracy, but 2 seeds cannot show anything.",
     ]
-
-
-def test_enough_seeds_need_no_caveat():
-    scores = {
-        ("digits", "lru"): [0.9, 0.91, 0.92, 0.9, 0.93, 0.94],
-        ("digits", "rnn"): [0.5, 0.52, 0.51, 0.55, 0.5, 0.52],
-    }
-    found = told(results(scores))
-    assert len(found) == 3
-    assert found[1].startswith("lru beats rnn on digits by 0.400 accuracy (95 % interval 0.3")
-    assert found[2] == "The interval is a t interval: it covers the true mean difference in 95 % of studies."
 
 
 @pytest.mark.parametrize(
@@ -77,13 +89,14 @@ def test_enough_seeds_need_no_caveat():
         ({("digits", "lru"): ["interrupted"] * 2}, "2 of 2 trials of lru on digits were interrupted."),
         ({("digits", "lru"): [float("nan")]}, "1 of 1 trial of lru on digits finished without a score."),
         (
-            {("digits", "lru"): [0.5, 0.6, 0.7], ("digits", "rnn"): [0.5, 0.6, 0.7]},
-            "rnn and lru have equal scores on digits, on 3 of 3 seeds.",
+            {("digits", "lru"): [0.5, 0.6, 0.7, 0.6, 0.5], ("digits", "rnn"): [0.5, 0.6, 0.7, 0.6, 0.5]},
+            "rnn and lru are equivalent on digits: no difference that matters, within ±0.010 accuracy "
+            "(90 % interval 0 to 0), over 5 seeds.",
         ),
         (
-            {("digits", "lru"): [0.5, 0.6, 0.7], ("digits", "rnn"): [0.6, 0.7, 0.8]},
-            "No difference that holds between rnn and lru on digits: rnn is ahead by 0.100 accuracy (the same on every "
-            "seed, so only an exact test was made), on 3 of 3 seeds; p = 0.25.",
+            {("digits", "lru"): [0.5, 0.6, 0.7, 0.6, 0.5], ("digits", "rnn"): [0.6, 0.7, 0.8, 0.7, 0.6]},
+            "rnn beats lru on digits by 0.100 accuracy (95 % interval 0.100 to 0.100) over 5 seeds; "
+            "the same on every seed.",
         ),
     ],
 )
@@ -106,10 +119,10 @@ def test_the_paper_beside_with_both_budgets():
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 8))
 def test_of_equal_variants_nothing_is_claimed_without_a_small_p(seed, seeds):
-    """Whatever the draw: a `beats` has a corrected p of at most 0.05 and three seeds or more."""
+    """Whatever the draw: a `beats` has a corrected p of at most 0.05 and five seeds or more."""
     rng = np.random.default_rng(seed)
     frame = results({("one", variant): rng.random(seeds).tolist() for variant in "abcd"})
     compared = comparisons(frame)
-    claims = [said for said in sentences(frame, compared) if " beats " in said]
-    assert len(claims) == ((compared["p_corrected"] <= 0.05) & compared["holds"]).sum()
-    assert not claims or seeds >= 3
+    claims = [said for said in sentences(frame, compared) if " beats " in said and " beats every " not in said]
+    assert len(claims) == ((compared["p_corrected"] <= 0.05) & (compared["verdict"] == "different")).sum()
+    assert not claims or seeds >= 5

@@ -39,7 +39,8 @@ def test_a_finished_study_has_tables_figures_frames_and_a_page(study, tmp_path):
     assert written[-1] == tmp_path / "index.html"
     assert {path.name for path in written} == names(tmp_path)
     pictures = {path.stem for path in written if path.suffix == ".png"}
-    assert pictures == {"k_ablation", "flavours", "axes", "eigenvalues", "hop_filter", "learning_curves", "cost"}
+    expected = {"differences", "k_ablation", "flavours", "axes", "eigenvalues", "hop_filter", "learning_curves", "cost"}
+    assert pictures == expected
     figures = {f"{name}.{kind}" for name in pictures for kind in ("png", "pdf")}
     assert names(tmp_path) == ALWAYS | figures
     page = (tmp_path / "index.html").read_text()

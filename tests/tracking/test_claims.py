@@ -56,6 +56,15 @@ def test_of_many_who_claim_the_same_at_once_one_gets_it(kind, tmp_path):
         assert claims[1].take("third", "you", lambda other: True) == "me"
 
 
+def test_who_lost_a_claim_does_not_get_it_back_by_claiming_once_more(tmp_path):
+    with shared_store("sqlite", tmp_path) as uri:
+        claims = Claims(Tracker("tiny", uri))
+        assert claims.take("it", "paused", lambda other: True) == "paused"
+        assert claims.take("it", "paused", lambda other: False) == "paused"
+        assert claims.take("it", "heir", lambda other: other != "paused") == "heir"
+        assert claims.take("it", "paused", lambda other: True) == "heir"
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "server"])
 def test_two_folders_that_start_together_train_every_trial_once(kind, tmp_path):
     with shared_store(kind, tmp_path) as uri:

@@ -137,6 +137,21 @@ def test_an_experiment_that_was_deleted_and_a_store_that_is_not_there_are_senten
     assert "mlflow experiments restore" in result.stderr
 
 
+def test_a_trial_needs_few_requests(tmp_path):
+    """15, and one more each time that epochs are sent before its end; the study itself needs 20."""
+    server = MlflowServer(tmp_path)
+    try:
+        result = TinyStudy(tmp_path / "study").run("--tracking-uri", server.uri)
+        assert result.returncode == 0, result.stderr
+        asked = server.requests()
+    finally:
+        server.stop()
+    batches = sum(request.startswith("POST") and "runs/log-batch" in request for request in asked)
+    at_least = 2 * TRIALS + 1  # at the start and at the end of each, and the end of the study
+    assert at_least <= batches <= at_least + 2 * TRIALS
+    assert 20 + 13 * TRIALS <= len(asked) <= 20 + 15 * TRIALS + batches - at_least
+
+
 @pytest.fixture
 def server(tmp_path):
     server = MlflowServer(tmp_path, by_command=True)
@@ -151,10 +166,10 @@ def test_a_server_that_goes_away_is_told_later(server, tmp_path):
     server.stop()
     before = sum('"ended"' in line for line in study.events())
     study.wait_for(process, lambda: sum('"ended"' in line for line in study.events()) > before)  # training goes on
+    process.wait_for("MLflow does not answer")  # requests are repeated for a while before that
     server.start()
     out, err = process.communicate(timeout=200)
     assert process.returncode == 0, err
-    assert "MLflow does not answer" in out
     assert "MLflow answers again" in out
     tracker = Tracker("tiny", server.uri)
     trials = tracker.trials()

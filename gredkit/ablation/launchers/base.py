@@ -64,6 +64,15 @@ class Launcher(ABC):
     def start(self, folder: Path) -> Job:
         """Start the trial of a folder; raises `Refused` if neither this nor any other trial can be started."""
 
+    @property
+    def capacity(self) -> int:
+        """The number of trials that are handed to the launcher at a time."""
+        return self.jobs
+
+    def start_all(self, folders: Sequence[Path]) -> list[Job]:
+        """Start several trials; raises `Refused` if they cannot be started."""
+        return [self.start(folder) for folder in folders]
+
     def wait(self, seconds: float) -> None:
         """Wait until a job may have ended, at most so many seconds."""
         time.sleep(seconds)

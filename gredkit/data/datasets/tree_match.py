@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from gredkit import ranges
 from gredkit.data.objectives import IGNORED, objective
 from gredkit.data.splits import check_shares, consecutive_split, sizes_of
-from gredkit.data.task import GraphSpec, Task
+from gredkit.data.task import SPLITS, GraphSpec, Task
 from gredkit.registry import DATASETS
 
 DEEPEST = 10  # 1024 leaves; the paper stops at 8
@@ -22,6 +22,7 @@ def tree_match(
     validation: float = 0.2,
     seed: int = 0,
     directed: bool = False,
+    fit_only: bool = False,
 ) -> Task:
     """Every leaf of a binary tree has a count and a class; the root must predict the class of the leaf with its count.
 
@@ -39,6 +40,8 @@ def tree_match(
     train, validation: shares of the graphs; the rest is for the test
     seed: determines the graphs
     directed: whether edges go only towards the root, as in the paper, or in both directions
+    fit_only: whether all graphs are for training, validation and test alike, so that every score says what the model
+        can fit, as in the paper
     """
     ranges.whole("depth", depth, 1, DEEPEST)
     ranges.whole("graphs", graphs)
@@ -52,7 +55,9 @@ def tree_match(
         name="tree_match",
         spec=GraphSpec(nodes=(leaves + 1, leaves + 1), outputs=leaves, level="node"),
         graphs=[_graph(question, classes, edge_index) for question, *classes in drawn],
-        splits=consecutive_split(*sizes_of(graphs, train, validation)),
+        splits=dict.fromkeys(SPLITS, range(graphs))
+        if fit_only
+        else consecutive_split(*sizes_of(graphs, train, validation)),
         objective=objective("classification"),
     )
 

@@ -1,5 +1,7 @@
 """Message-passing layers: one class per file, used by the models of `nn/models`.
 
-All are called alike, `h, e = layer(h, e, edge_index, graph)`, so that a model may stack any of them.
-Shape: h [nodes, dim], e [edges, dim] or None, edge_index [2, edges] (source, target), graph [nodes] or None
+All are called alike, `h, e = layer(h, e, edge_index, graphs)`, so that a model may stack any of them.
+Shape: h [nodes, dim], e [edges, dim] or None, edge_index [2, edges] (source, target)
+
+graphs: which nodes are in which graph, or None
 """

@@ -2,6 +2,7 @@ from torch import Tensor, nn
 
 from gredkit.nn.convolutions.activation import activation
 from gredkit.nn.convolutions.norm import norm_of
+from gredkit.nn.distances.all_pairs import AllPairs
 
 
 class ConvolutionLayer(nn.Module):
@@ -24,7 +25,7 @@ class ConvolutionLayer(nn.Module):
         self.act, self.dropout, self.residual = activation(act), nn.Dropout(dropout), residual
 
     def forward(
-        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graph: Tensor | None = None
+        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graphs: AllPairs | None = None
     ) -> tuple[Tensor, Tensor | None]:
         new = self.conv(h, edge_index) if e is None else self.conv(h, edge_index, edge_attr=e)
         new = self.dropout(self.act(self.norm(new)))

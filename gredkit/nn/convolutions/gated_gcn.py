@@ -3,6 +3,7 @@ from torch import Tensor, nn
 
 from gredkit.nn.convolutions.activation import activation
 from gredkit.nn.convolutions.norm import norm_of
+from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.incidence import Incidence
 
 EPSILON = 1e-6  # in the sum of the gates, as published
@@ -30,7 +31,7 @@ class GatedGCNLayer(nn.Module):
         self.act, self.dropout, self.residual = activation(act), nn.Dropout(dropout), residual
 
     def forward(
-        self, h: Tensor, e: Tensor, edge_index: Tensor, graph: Tensor | None = None
+        self, h: Tensor, e: Tensor, edge_index: Tensor, graphs: AllPairs | None = None
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         source, target = edge_index
         z = self.target(h)[target] + self.source(h)[source] + self.edge(e)

@@ -1,8 +1,8 @@
 from torch import Tensor, nn
-from torch_geometric.utils import to_dense_batch
 
 from gredkit.nn.convolutions.feed_forward import FeedForward
 from gredkit.nn.convolutions.norm import norm_of
+from gredkit.nn.distances.all_pairs import AllPairs
 
 
 class GPSLayer(nn.Module):
@@ -10,7 +10,7 @@ class GPSLayer(nn.Module):
 
     l, e ← local(h, e);  a = norm(h + drop(attention(h)));  h ← norm(u + drop(W2 drop(act(W1 u)))),  u = norm(l) + a
     for a `local` that adds its own h, as all layers here do (Rampášek et al., NeurIPS 2022, and its code GraphGPS).
-    Shape: h [nodes, dim], e [edges, dim] or None, graph [nodes] -> h, e
+    Shape: h [nodes, dim], e [edges, dim] or None, graphs -> h, e
 
     local: a layer of this folder, with its residual connection. heads: attention heads. norm: 'batch', 'layer' or
     'none'. act: 'relu' or 'gelu'. dropout: share of what is dropped in each block. attention_dropout: share of
@@ -28,10 +28,10 @@ class GPSLayer(nn.Module):
         self.feed_forward = FeedForward(dim, act, dropout, norm, first_norm=False)
 
     def forward(
-        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graph: Tensor | None
+        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graphs: AllPairs
     ) -> tuple[Tensor, Tensor | None]:
-        near, e = self.local(h, e, edge_index, graph)
-        rows, is_node = to_dense_batch(h, graph)
-        far, _ = self.attention(rows, rows, rows, key_padding_mask=~is_node, need_weights=False)
-        far = h + self.dropout(far[is_node])
+        near, e = self.local(h, e, edge_index, graphs)
+        rows = graphs.padded(h)
+        far, _ = self.attention(rows, rows, rows, key_padding_mask=graphs.is_padding, need_weights=False)
+        far = h + self.dropout(far.flatten(0, 1).index_select(0, graphs.rows))
         return self.feed_forward(self.local_norm(near) + self.attention_norm(far)), e

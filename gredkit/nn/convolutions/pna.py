@@ -2,6 +2,7 @@ import torch
 from torch import Tensor, nn
 
 from gredkit.nn.convolutions.norm import norm_of
+from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.incidence import Incidence
 from gredkit.nn.segments import segment_reduce
 
@@ -39,7 +40,7 @@ class PNALayer(nn.Module):
         self.register_buffer("mean_log_degree", torch.ones(()))
 
     def forward(
-        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graph: Tensor | None = None
+        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graphs: AllPairs | None = None
     ) -> tuple[Tensor, Tensor | None]:
         source, target = edge_index
         by_tower = h.view(len(h), self.after.towers, -1)

@@ -14,7 +14,8 @@ from gredkit.nn.incidence import Incidence, starts
 def graph_sizes(batch: Data) -> list[int]:
     """The number of nodes of each graph, without waiting for a device where that is possible."""
     if "ptr" not in batch:
-        return [int(batch.num_nodes or 0)]
+        graph = getattr(batch, "batch", None)
+        return [int(batch.num_nodes or 0)] if graph is None else graph.bincount().tolist()
     slices = getattr(batch, "_slice_dict", {}).get("x")  # PyG keeps it in main memory
     if slices is not None and slices.device.type == "cpu" and len(slices) == len(batch.ptr):
         return slices.diff().tolist()
@@ -41,6 +42,22 @@ class AllPairs:
     @classmethod
     def of(cls, batch: Data) -> AllPairs:
         return cls(graph_sizes(batch), batch.edge_index.device)
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """[nodes] the row of each node in a list of all graphs in which each has as many rows as the largest."""
+        return self.graph * self.width + self.place
+
+    def padded(self, x: Tensor) -> Tensor:
+        """The rows of the nodes graph by graph, followed by zeros. Shape: [nodes, d] -> [graphs, width, d]"""
+        room = x.new_zeros(len(self.sizes) * self.width, x.shape[1])
+        return room.index_copy(0, self.rows, x).view(len(self.sizes), self.width, x.shape[1])
+
+    @cached_property
+    def is_padding(self) -> Tensor:
+        """[graphs, width] which rows of `padded` are of no node."""
+        room = torch.ones(len(self.sizes) * self.width, dtype=torch.bool, device=self.graph.device)
+        return room.index_fill(0, self.rows, False).view(len(self.sizes), self.width)
 
     @cached_property
     def first(self) -> Tensor:

@@ -1,10 +1,12 @@
 from torch import nn
 
 from gredkit.nn.encoders.recurrent import Recurrent
+from gredkit.nn.kernels import known
 from gredkit.registry import ENCODERS
 
 
 @ENCODERS.register("gru")
+@known.known
 class GRU(Recurrent):
     """Gated recurrent unit over hops, farthest first, read at the target.
 

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor, nn
 
 from gredkit import ranges
+from gredkit.nn import hop_matrices
 from gredkit.nn.dense import scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder, check_state
 from gredkit.nn.hop_index import HopIndex
-from gredkit.nn.kernels import known
-from gredkit.nn.kernels.ops import for_each_state, hop_filter, hop_matrices, hop_scan
+from gredkit.nn.kernels import known, ops
 from gredkit.nn.kernels.shapes import Weights
 from gredkit.nn.kernels.usable import can_fuse
 from gredkit.nn.scan import linear_scan
@@ -85,8 +85,8 @@ class LRU(SequenceEncoder):
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
         if (recurrence := self._for_kernels(z, hops)) is not None:
             if self.is_folded(hops):
-                return hop_filter(z, hop_matrices(hops.width, *recurrence), hops.index)
-            state = hop_scan(self._inputs(z), self._parts(), hops.index)
+                return ops.hop_filter(z, ops.hop_matrices(hops.width, *recurrence), hops.index)
+            state = ops.hop_scan(self._inputs(z), self._parts(), hops.index)
             return state @ torch.cat([self.out_re, -self.out_im], 1).mT
         if self.mode in ("auto", "kernel"):
             rows = hops.grid.sum(z).view(hops.num_nodes, hops.width * self.dim)
@@ -101,14 +101,8 @@ class LRU(SequenceEncoder):
 
     def hop_matrices(self, width: int) -> Tensor:
         """Re[W_out Λ^k exp(γ) W_in] for k = 0..width - 1, transposed. Shape: [width, dim in, dim out]"""
-        decay, angle = self._polar()
-        k = torch.arange(width, device=decay.device, dtype=decay.dtype)[:, None]
-        size = (self.gamma_log.to(decay) - k * decay).exp()
-        # Λ^k exp(γ) times W_in, then the real part of the product with W_out, in real numbers.
-        re, im = (size * (k * angle).cos())[..., None], (size * (k * angle).sin())[..., None]
-        in_re, in_im = self.in_re.to(decay), self.in_im.to(decay)
-        filtered = torch.cat([re * in_re - im * in_im, re * in_im + im * in_re], 1)  # [width, 2 state, in]
-        return filtered.mT @ torch.cat([self.out_re, -self.out_im], 1).to(decay).mT
+        weights = self.gamma_log, self.in_re, self.in_im, self.out_re, self.out_im
+        return hop_matrices.hop_matrices(width, *self._polar(), *weights)
 
     def states(self, z: Tensor, hops: HopIndex) -> Tensor:
         """The state after reading hops width - 1..k, for every k. Shape: [nodes, width, state_dim], complex"""
@@ -140,7 +134,7 @@ class LRU(SequenceEncoder):
         if not can_fuse(z) or not known.is_itself(hops) or z.shape[:-1] != (hops.num_sets + 1,):
             return None
         found = known.read((known.RECURRENCE, self), d=z.shape[1])
-        return None if found is None else for_each_state(found.weights[0])
+        return None if found is None else ops.for_each_state(found.weights[0])
 
     def _polar(self) -> tuple[Tensor, Tensor]:
         """-log|Λ| and the phase of Λ, never in half precision: they are multiplied by the hop."""

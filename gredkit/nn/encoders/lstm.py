@@ -1,10 +1,12 @@
 from torch import nn
 
 from gredkit.nn.encoders.recurrent import Recurrent
+from gredkit.nn.kernels import known
 from gredkit.registry import ENCODERS
 
 
 @ENCODERS.register("lstm")
+@known.known
 class LSTM(Recurrent):
     """Long short-term memory over hops, farthest first, read at the target: GRED_LSTM in the paper.
 

@@ -1,10 +1,12 @@
 from torch import nn
 
 from gredkit.nn.encoders.recurrent import Recurrent
+from gredkit.nn.kernels import known
 from gredkit.registry import ENCODERS
 
 
 @ENCODERS.register("rnn")
+@known.known
 class RNN(Recurrent):
     """Vanilla RNN (tanh) over hops, farthest first, read at the target: GRED_RNN in the paper.
 

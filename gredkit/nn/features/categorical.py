@@ -36,7 +36,7 @@ class Categorical(FeatureEncoder):
             symbols = self.dense(self.gelu(self.embeds[0].weight))
             return Incidence.one_a_row(by_column[0], len(symbols)).sum(symbols)
         embedded = [embed(column) for embed, column in zip(self.embeds, by_column, strict=True)]
-        return self.dense(self.gelu(torch.stack(embedded).sum(0)))
+        return self.dense(self.gelu(torch.stack(embedded).sum(0) if len(embedded) > 1 else embedded[0]))
 
     def _is_by_symbol(self, items: int) -> bool:
         """Whether there are at most as many symbols as items, and a symbol always gives the same result."""

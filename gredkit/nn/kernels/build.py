@@ -44,7 +44,13 @@ FUNCTIONS = {
     "gate_backward": "cnccufupppppp",
     "layers_forward": "cpuppppppp",
     "layers_backward": "cpupppppppppp",
-    "layer_kept": "p>n",  # the exception: it returns a count
+    "layer_kept": "p>n",  # it returns a count, and so does `records_room`
+    "merge_states": "cnnppppppppp",
+    "recurrent_forward": "cppppppp",
+    "recurrent_backward": "cpppppppppp",
+    "records_room": "p>n",
+    "attention_forward": "cpppppp",
+    "attention_backward": "cpppppppp",
 }
 
 

@@ -1,17 +1,20 @@
-"""Whether the kernels or the modules do the work of GRED layers: the only place that decides it.
+"""Whether kernels, few PyTorch operations or the modules do the work of GRED layers: the only place that decides it.
 
-The kernels compute the same function as the modules. They are used where `known` recognises every module, weight and
-setting and `usable` says that kernels can run on these tensors; otherwise the modules are called.
+All three compute the same function. The kernels are used where `known` recognises every module, weight and setting and
+`usable` says that kernels can run on these tensors. Where they cannot, as on a GPU, `gredkit.nn.stacked` is used for
+modules that `known` recognises. Otherwise the modules are called.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from gredkit.nn.kernels import known, ops
-from gredkit.nn.kernels.usable import can_fuse
+from gredkit.nn.kernels.usable import can_fuse, can_stack, is_ordinary
+from gredkit.nn.stacked import Common, stacked
 
 if TYPE_CHECKING:
     from gredkit.nn.hop_index import HopIndex
@@ -19,11 +22,15 @@ if TYPE_CHECKING:
 
 
 def fused_stack(layers: nn.ModuleList, h: Tensor, hops: "HopIndex") -> Tensor | None:
-    """All layers in one call of the kernels; None if they cannot do that, or another way is faster.
+    """All layers in one call of the kernels or, where kernels cannot run, by few operations of PyTorch.
+
+    None if the modules are not known, or if kernels are faster layer by layer.
 
     Shape: h [nodes, dim] -> [nodes, dim]
     """
-    return _at_once(list(layers), known.LAYER, h, hops)
+    if can_fuse(h):
+        return _at_once(list(layers), known.LAYER, h, hops)
+    return _stacked(list(layers), h, hops)
 
 
 def fused_layer(layer: "GREDLayer", h: Tensor, hops: "HopIndex") -> Tensor | None:
@@ -81,3 +88,25 @@ def _at_once(layers: Sequence[nn.Module], part: known.Part, x: Tensor, hops: "Ho
         return None
     weights = [ops.LayerWeights(one[:8], ops.for_each_state(one[8:15]), one[15:]) for one in found.weights]
     return ops.layers(x, sequences.index, sets, sequences.width, weights, found.gelu, found.eps, found.dropout)
+
+
+def _stacked(layers: Sequence[nn.Module], h: Tensor, hops: "HopIndex") -> Tensor | None:
+    """Layers by few operations, on any device; None if they differ from the table.
+
+    Shape: h [nodes, dim] -> [nodes, dim]
+    """
+    if not can_stack(h) or not known.is_itself(hops) or not known.is_itself(hops.sets):
+        return None
+    if h.dim() != 2 or not 0 < len(h) == hops.num_nodes == hops.sets.num_columns:
+        return None
+
+    def is_fit(weight: Tensor) -> bool:
+        return is_ordinary(weight) and weight.dtype == h.dtype and weight.device == h.device
+
+    found = known.read(*((known.LAYER, layer) for layer in layers), is_fit=is_fit, d=h.shape[1])
+    if found is None or len(set(map(len, found.weights))) != 1:  # no layer, or gates of both forms
+        return None
+    is_kept = torch.is_grad_enabled() and any(one.requires_grad for one in (h, *chain(*found.weights)))
+    sequences = layers[0].sequences(hops)  # type: ignore[operator]
+    common = Common(sequences, hops.sets, len(layers), found.gelu, found.eps, found.dropout, is_kept)
+    return stacked(common, h, found.weights)

@@ -53,7 +53,7 @@ class Sums(Fixed):
     def transposed(self) -> "Sums":
         """For each column the rows that list it, in ascending order."""
         self.unchanged()
-        start, columns = _empty(self.num_columns + 1), _empty(len(self.columns))
+        start, columns = empty(self.num_columns + 1), empty(len(self.columns))
         call("transpose", len(self), self.num_columns, self.start, self.columns, start, columns)
         return Sums(start, columns, len(self))
 
@@ -76,8 +76,8 @@ class Index(Fixed):
         if self.num_sets < 1:
             raise ValueError("there must be at least one set, the empty one")
         nodes = len(start) - 1
-        cuts, targets, node = (_empty(count) for count in (nodes // APART + 2, nodes, self.num_sets))
-        counts = _empty(2)
+        cuts, targets, node = (empty(count) for count in (nodes // APART + 2, nodes, self.num_sets))
+        counts = empty(2)
         call("arrange", nodes, self.num_sets, APART, int(self.turned), start, sets, targets, node, cuts, counts)
         parts, longest = counts.tolist()
         self._set(start=start, sets=sets, cuts=cuts[: parts + 1], targets=targets, node=node, longest=longest)
@@ -122,6 +122,7 @@ def _counting(one: Tensor) -> Tensor:
     return one
 
 
-def _empty(count: int) -> Tensor:
+def empty(count: int) -> Tensor:
+    """Room for an index, also in inference mode, whose tensors would have no version counter."""
     with torch.inference_mode(False):
         return torch.empty(count, dtype=torch.int64, device="cpu")

@@ -1,8 +1,8 @@
-"""The table of modules that the kernels can replace, with every weight and setting.
+"""The table of modules that the kernels (and `gredkit.nn.stacked`) can replace, with every weight and setting.
 
 Before a weight is used, the module is compared with the table. If anything differs (another type, a replaced
 part, a hook, a method or number changed on the object or on its class, a weight that is not a plain tensor of
-the right size), the kernels are not used, and the module is called like any other module.
+the right size), nothing replaces the module, and it is called like any other module.
 """
 
 from collections.abc import Callable, Mapping
@@ -51,6 +51,9 @@ def is_itself(one: object) -> bool:
 for _class in (nn.Linear, nn.LayerNorm, nn.GELU, nn.Dropout, nn.Identity, nn.Embedding):
     _kinds[_class] = _class.__name__
     _originals.append((_class, "forward", _class.forward))
+for _network in (nn.RNN, nn.LSTM, nn.GRU):
+    _kinds[_network] = f"nn.{_network.__name__}"  # gredkit's encoders have the names without "nn."
+    _originals.append((_network, "forward", _network.forward))
 _originals += [(nn.Module, name, getattr(nn.Module, name)) for name in ("__call__", "_call_impl", "__getattr__")]
 _originals += [(F, name, getattr(F, name)) for name in ("linear", "layer_norm", "gelu", "dropout", "embedding")]
 
@@ -109,7 +112,7 @@ class Part:
         object.__setattr__(self, "attributes", frozenset(vars(nn.Module())) | set(self.settings))
         object.__setattr__(self, "checks", tuple(one for one in self.settings.items() if one[1] is not anything))
 
-    def read(self, module: Any, bound: Bound, weights: list[Tensor]) -> bool:
+    def read(self, module: Any, bound: Bound, weights: list[Tensor], is_fit: Callable[[Any], bool]) -> bool:
         """Whether the module matches; adds its weights to `weights`, and its sizes and settings to `bound`."""
         if _kinds.get(type(module)) != self.kind:
             return False
@@ -129,13 +132,13 @@ class Part:
             if not check(state[name], bound):
                 return False
         for name, sizes in self.weights.items():
-            if not is_plain(weight := state["_parameters"][name]):
+            if not is_fit(weight := state["_parameters"][name]):
                 return False
             if bound.get(sizes) != (shape := weight.shape) and not _binds(sizes, shape, bound):
                 return False
             weights.append(weight)
         for name, parts in self.parts.items():
-            if parts and not any(part.read(state["_modules"][name], bound, weights) for part in parts):
+            if parts and not any(part.read(state["_modules"][name], bound, weights, is_fit) for part in parts):
                 return False
         return True
 
@@ -195,6 +198,51 @@ RECURRENCE = Part(
         "shared": lambda value, bound: alike("eigenvalues", is_size)(1 if value is True else bound["n"], bound),
         "mode": exactly("auto", "kernel"),
     },
+)
+
+
+def recurrent(kind: str, **settings: Check) -> Part:
+    """A recurrent encoder and PyTorch's network in it, with one layer that reads in one direction."""
+    network = Part(
+        f"nn.{kind}",
+        weights={
+            "weight_ih_l0": ("gates", "d"),
+            "weight_hh_l0": ("gates", "n"),
+            "bias_ih_l0": ("gates",),
+            "bias_hh_l0": ("gates",),
+        },
+        settings={
+            "mode": anything,
+            "input_size": alike("d", is_size),
+            "hidden_size": alike("n", is_size),
+            "num_layers": exactly(1),
+            "bias": exactly(True),
+            "batch_first": anything,  # packed sequences have no such order
+            "dropout": anything,  # between layers
+            "bidirectional": exactly(False),
+            "proj_size": exactly(0),
+            "_flat_weights": anything,  # compared below
+            "_flat_weights_names": anything,
+            "_flat_weight_refs": anything,
+            "_all_weights": anything,
+            **settings,
+        },
+    )
+    return Part(kind, parts={"rnn": (network,), "out": (linear("d", "n"),)}, settings={"init": anything})
+
+
+RECURRENT = {
+    "RNN": recurrent("RNN", mode=exactly("RNN_TANH"), nonlinearity=anything),
+    "LSTM": recurrent("LSTM"),
+    "GRU": recurrent("GRU"),
+}
+ATTENTION = Part(
+    "Attention",
+    parts={
+        **{name: (linear("inner", "d"),) for name in ("query", "key", "value")},
+        "out": (linear("d", "inner"),),
+    },
+    settings={"heads": alike("heads", is_size), "order": exactly(False)},
 )
 GLU = Part("GLU", parts={"value": (linear("d", "d"), Part("Identity")), "gate": (linear("d", "d"),)})
 DROPOUT = Part(
@@ -266,16 +314,20 @@ class Found(NamedTuple):
         return self.bound["dropout"] if self.bound["training"] else 0.0
 
 
-def read(*modules: tuple[Part, nn.Module | None], **bound: Any) -> Found | None:
-    """What the kernels need to replace the modules, or None if a module differs from the table.
+def read(
+    *modules: tuple[Part, nn.Module | None], is_fit: Callable[[Any], bool] = is_plain, **bound: Any
+) -> Found | None:
+    """What is needed to replace the modules, or None if a module differs from the table.
 
     Sizes and settings with the same name must be equal in all modules and equal to those given as `bound`.
+
+    is_fit: whether a weight can be used
     """
     if _has_any_global_hook() or any(getattr(owner, name) is not one for owner, name, one in _originals):
         return None
     found: list[list[Tensor]] = []
     for part, module in modules:
         found.append([])
-        if not part.read(module, bound, found[-1]):
+        if not part.read(module, bound, found[-1], is_fit):
             return None
     return Found(found, bound)

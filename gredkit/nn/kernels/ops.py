@@ -7,8 +7,11 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from gredkit.nn.kernels import attention as attentions
+from gredkit.nn.kernels import recurrent as recurrences
 from gredkit.nn.kernels import stack, steps
 from gredkit.nn.kernels.index import Index, Sums
+from gredkit.nn.kernels.recurrent import States
 from gredkit.nn.kernels.shapes import Weights
 from gredkit.nn.kernels.stack import Layers
 from gredkit.nn.kernels.steps import Dropout
@@ -40,6 +43,26 @@ def hop_scan(u: Tensor, eigenvalues: Tensor, index: Index) -> Tensor:
     Shape: u [sets, 2 n], eigenvalues [2, n] -> [nodes, 2 n]
     """
     return _HopScan.apply(u, eigenvalues, index)
+
+
+def recurrent(kind: str, p: Tensor, U: Tensor, b: Tensor, states: States) -> Tensor:
+    """The last state of an RNN, LSTM or GRU over each node's sequence; p holds the inputs of all gates for each set.
+
+    Shape: p [sets, gates n], U [gates n, n], b [n] -> [nodes, n]
+
+    b: what is added to U s in the last gate of a GRU, before the reset gate multiplies; the others do not read it
+    """
+    return _Recurrent.apply(kind, p, U, b, states, torch.is_grad_enabled())
+
+
+def attention(heads: int, q: Tensor, kv: Tensor, index: Index) -> Tensor:
+    """Σ_k softmax_k(q_v · key_{v,k}) value_{v,k} for each head; number j of head i stands in column j * heads + i.
+
+    Shape: q [nodes, e heads], kv [sets, 2 e heads], keys before values -> [nodes, e heads]
+
+    heads: a multiple of 8
+    """
+    return _Attention.apply(heads, q, kv, index)
 
 
 def hop_matrices(width: int, *recurrence: Tensor) -> Tensor:
@@ -169,6 +192,40 @@ class _HopScan(torch.autograd.Function):
         u, re, im = ctx.saved_tensors
         into = steps.hop_scan_backward(u, re, im, ctx.index, into_s.contiguous())
         return *into, None
+
+
+class _Recurrent(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, kind: str, p: Tensor, U: Tensor, b: Tensor, states: States, keep: bool) -> Tensor:
+        p, U, b = _contiguous((p, U, b))
+        s, records = recurrences.recurrent(kind, p, U, b, states, keep)
+        ctx.kind, ctx.states = kind, states
+        ctx.save_for_backward(p, U, b, records)
+        return s
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, into_s: Tensor) -> Any:
+        p, U, b, records = ctx.saved_tensors
+        into = recurrences.recurrent_backward(ctx.kind, p, U, b, ctx.states, records, into_s.contiguous())
+        return None, *into, None, None
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, heads: int, q: Tensor, kv: Tensor, index: Index) -> Tensor:
+        q, kv = q.contiguous(), kv.contiguous()
+        out, p = attentions.attention(heads, q, kv, index)
+        ctx.heads, ctx.index = heads, index
+        ctx.save_for_backward(q, kv, p)
+        return out
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, into_out: Tensor) -> Any:
+        q, kv, p = ctx.saved_tensors
+        into = attentions.attention_backward(ctx.heads, q, kv, ctx.index, p, into_out.contiguous())
+        return None, *into, None
 
 
 class _HopMatrices(torch.autograd.Function):

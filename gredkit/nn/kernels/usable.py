@@ -37,6 +37,19 @@ def has_kernels() -> bool:
     )
 
 
+def can_stack(tensor: Tensor) -> bool:
+    """Whether `gredkit.nn.stacked` can be used: on any device, if nothing is active that rewrites operations."""
+    return (
+        not torch.compiler.is_compiling()
+        and not is_transformed()
+        and torch._C._get_tracing_state() is None
+        and not torch._C._len_torch_function_stack()
+        and not torch._C._is_any_autocast_enabled()
+        and tensor.dtype in (torch.float32, torch.float64)
+        and is_ordinary(tensor)
+    )
+
+
 def is_transformed() -> bool:
     """Whether a `torch.func` transformation or forward-mode differentiation is active."""
     return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
@@ -55,11 +68,14 @@ def can_fuse(*tensors: Tensor) -> bool:
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """Whether it is an ordinary float32 tensor in the CPU's memory, with no lazy or special meaning."""
+    """Whether it is an ordinary float32 tensor in the CPU's memory."""
+    return is_ordinary(tensor) and tensor.dtype is torch.float32 and tensor.is_cpu
+
+
+def is_ordinary(tensor: Tensor) -> bool:
+    """Whether it is an ordinary tensor, with no lazy or special meaning."""
     return (
         type(tensor) in PLAIN
-        and tensor.dtype is torch.float32
-        and tensor.is_cpu
         and tensor.layout is torch.strided
         and not tensor.is_nested
         and not tensor.is_neg()

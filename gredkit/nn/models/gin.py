@@ -69,6 +69,6 @@ class GIN(MessagePassingModel):
         if not isinstance(self.head, nn.ModuleList):
             return super().forward(batch)
         h, e = self.encode_nodes(batch), self.encode_edges(batch)
-        rows = [h, *(h for h, _ in self.steps(h, e, batch.edge_index, batch.batch))]
+        rows = [h, *(h for h, _ in self.steps(h, e, batch.edge_index, None))]
         answers = [head(self.pool(h, batch)) for head, h in zip(self.head, rows, strict=True)]
         return torch.stack(answers).sum(0)

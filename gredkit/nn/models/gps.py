@@ -1,4 +1,5 @@
 from torch import nn
+from torch_geometric.data import Data
 from torch_geometric.nn import GINConv, GINEConv, ResGatedGraphConv
 
 from gredkit import ranges
@@ -8,6 +9,7 @@ from gredkit.nn.convolutions.convolution import ConvolutionLayer
 from gredkit.nn.convolutions.gated_gcn import GatedGCNLayer
 from gredkit.nn.convolutions.gps import GPSLayer
 from gredkit.nn.convolutions.mlp import gin_mlp
+from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.models.base import Component, heads_divide
 from gredkit.nn.models.message_passing import MessagePassingModel, share_to_drop
 from gredkit.registry import MODELS
@@ -62,6 +64,9 @@ class GPS(MessagePassingModel):
             GPSLayer(dim, _local(local, dim, edges, norm, act, dropout), heads, norm, act, dropout, attention_dropout)
             for _ in range(layers)
         )
+
+    def graphs(self, batch: Data) -> AllPairs:
+        return AllPairs.of(batch)
 
 
 def _local(kind: str, dim: int, edges: bool, norm: str, act: str, dropout: float) -> nn.Module:

@@ -9,6 +9,7 @@ from gredkit import ranges
 from gredkit.data.task import GraphSpec
 from gredkit.nn.convolutions.feed_forward import FeedForward
 from gredkit.nn.dense import Embed
+from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.models.base import Component, GraphModel, head
 
 
@@ -52,8 +53,12 @@ class MessagePassingModel(GraphModel):
 
     def forward(self, batch: Data) -> Tensor:
         h, e = self.encode_nodes(batch), self.encode_edges(batch)
-        h, _ = self.propagate(h, e, batch.edge_index, batch.batch)
+        h, _ = self.propagate(h, e, batch.edge_index, self.graphs(batch))
         return self.head(self.pool(h, batch))
+
+    def graphs(self, batch: Data) -> AllPairs | None:
+        """Which nodes are in which graph, for layers that ask that."""
+        return None
 
     def encode_edges(self, batch: Data) -> Tensor | None:
         """The rows of the edges before the first layer, if the layers read them. Shape: -> [edges, dim]"""
@@ -62,19 +67,19 @@ class MessagePassingModel(GraphModel):
         return None if self.edge_row is None else self.edge_row.weight.expand(batch.edge_index.shape[1], -1)
 
     def propagate(
-        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graph: Tensor | None
+        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graphs: AllPairs | None
     ) -> tuple[Tensor, Tensor | None]:
-        """Through all layers. Shape: h [nodes, dim], e [edges, dim], graph [nodes] -> h, e"""
-        for after in self.steps(h, e, edge_index, graph):
+        """Through all layers. Shape: h [nodes, dim], e [edges, dim] -> h, e"""
+        for after in self.steps(h, e, edge_index, graphs):
             h, e = after
         return h, e
 
     def steps(
-        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graph: Tensor | None
+        self, h: Tensor, e: Tensor | None, edge_index: Tensor, graphs: AllPairs | None
     ) -> Iterator[tuple[Tensor, Tensor | None]]:
         """The rows of nodes and edges behind each layer."""
         for i, layer in enumerate(self.layers):
-            h, e = layer(h, e, edge_index, graph)
+            h, e = layer(h, e, edge_index, graphs)
             if self.feed_forwards:
                 h = self.feed_forwards[i](h)
             yield h, e

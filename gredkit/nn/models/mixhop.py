@@ -55,7 +55,7 @@ class MixHop(MessagePassingModel):
         self.narrow, self.head = _narrow_and_head(dim, wide, spec.outputs, head, head_layers)
 
     def forward(self, batch: Data) -> Tensor:
-        h, _ = self.propagate(self.encode_nodes(batch), None, batch.edge_index, batch.batch)
+        h, _ = self.propagate(self.encode_nodes(batch), None, batch.edge_index, None)
         return self.head(self.pool(self.narrow(h), batch))
 
 

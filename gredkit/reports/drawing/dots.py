@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from gredkit.reports.drawing.lines import SEED
+from gredkit.reports.drawing.marks import of_mean, of_trials, tell
 from gredkit.reports.drawing.panels import NOTHING, all_wrapped, first_in_row, within_reason, wrapped
 from gredkit.reports.drawing.style import QUIET, Look
 from gredkit.reports.drawing.trials import mean_and_deviation, score_name, scored, without_score
@@ -36,13 +37,15 @@ def score_dots(axes: Axes, rows: pd.DataFrame, names: pd.Series, order: Mapping[
         if len(good):
             mean, deviation = mean_and_deviation(good)
             above = 0.1 if len(good) > 1 else 0.0
-            axes.errorbar(
+            bar = axes.errorbar(
                 mean, place - above, xerr=deviation or None, color=look.colour, fmt=look.marker, ms=look.size(5),
                 mec="white", mew=0.5, elinewidth=1.4, zorder=3,
             )  # fmt: skip
+            tell(bar.lines[0], [of_mean(scored(some), name)])
             if len(good) > 1:
                 spread = place + 0.22 + 0.06 * np.resize([0, 1, -1], len(good))
-                axes.scatter(good, spread, s=6, color=look.colour, alpha=0.55, lw=0, zorder=2)
+                dots = axes.scatter(good, spread, s=6, color=look.colour, alpha=0.55, lw=0, zorder=2)
+                tell(dots, of_trials(scored(some).sort_values("seed")))
         if len(some):
             labels[place] = "\n".join(filter(None, [labels[place], fate(some)]))
         else:

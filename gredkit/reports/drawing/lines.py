@@ -11,12 +11,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
+from gredkit.reports.drawing.marks import Mark, of_mean, of_trials, tell
 from gredkit.reports.drawing.panels import within_reason
 from gredkit.reports.drawing.style import COLOURS, INK, LINES, QUIET, SMALL, Look
 from gredkit.reports.drawing.trials import larger_is_better, mean_and_deviation, scored
 
+PUBLISHED = "Dashed lines are published values, with another training budget."
 References = Mapping[str, Sequence[tuple[str, float]]]
-SEED, BAND, BEST, LOST = "single seed", "mean ± s.d. over seeds", "best mean", "without a score (of how many)"
+SEED, BAND, LOST = "single seed", "mean ± s.d. over seeds", "without a score (of how many)"
 
 
 def score_line(axes: Axes, rows: pd.DataFrame, x: pd.Series, look: Look, label: str) -> None:
@@ -27,23 +29,27 @@ def score_line(axes: Axes, rows: pd.DataFrame, x: pd.Series, look: Look, label: 
     good = scored(rows)
     if good.empty:
         return
-    axes.scatter(x[good.index], good["test"].astype(float), s=7, color=look.colour, alpha=0.4, lw=0, zorder=2)
+    dots = axes.scatter(x[good.index], good["test"].astype(float), s=7, color=look.colour, alpha=0.4, lw=0, zorder=2)
+    tell(dots, of_trials(good))
     places: list[float] = []
     means: list[float] = []
     deviations: list[float] = []
-    for (place, _), some in rows.groupby([x[rows.index], rows["variant"]], sort=True):
+    marks: list[Mark] = []
+    for (place, variant), some in rows.groupby([x[rows.index], rows["variant"]], sort=True):
         found = scored(some)["test"]
         mean, deviation = mean_and_deviation(found) if len(found) else (np.nan, 0.0)
+        marks += [of_mean(scored(some), variant)] if len(found) else []
         places.append(float(place))
         means.append(mean)
         deviations.append(deviation)
     if any(deviations):
         low, high = np.subtract(means, deviations), np.add(means, deviations)
         axes.fill_between(places, low, high, color=look.colour, alpha=0.16, lw=0, zorder=1)
-    axes.plot(
+    (line,) = axes.plot(
         places, means, color=look.colour, marker=look.marker, ms=look.size(4), ls=look.line, mec="white", mew=0.5,
         label=label, zorder=3,
     )  # fmt: skip
+    tell(line, marks)
 
 
 def ring_best(axes: Axes, rows: pd.DataFrame, x: pd.Series) -> float | None:

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from gredkit.reports.drawing.style import ONE_COLUMN, QUIET, TWO_COLUMNS, themed
 from gredkit.reports.drawing.trials import score_name, scored, without_score
@@ -74,6 +75,13 @@ def legend(figure: Figure, handles: Sequence[Artist], width: int = 44) -> None:
         handles, names, loc="outside lower center", ncols=columns, handlelength=2.2, columnspacing=1.4,
         handletextpad=0.5, labelspacing=0.35, borderaxespad=0.1, borderpad=0.1,
     )  # fmt: skip
+
+
+def log_height(axes: Axes) -> None:
+    """A logarithmic vertical axis with plain numbers: texts of this look are not read as formulas."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def say(axes: Axes, text: str) -> None:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec
+from weakref import WeakSet
 
 import matplotlib
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from gredkit.reports.figures.base import SECTION
 from gredkit.system.writing import write_figure
 
 P = ParamSpec("P")
@@ -56,7 +58,10 @@ THEME: Any = {
     "figure.constrained_layout.w_pad": 0.03,
     "figure.constrained_layout.h_pad": 0.03,
     "pdf.fonttype": 42,  # text stays text
+    "text.parse_math": False,  # a name with two $ is a name
 }
+
+_THEMED: WeakSet[Figure] = WeakSet()
 
 
 class Look(NamedTuple):
@@ -85,15 +90,35 @@ def themed(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     @wraps(draw)
     def within(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with matplotlib.rc_context(THEME):
-            return draw(*args, **kwargs)
+            figure = draw(*args, **kwargs)
+        _THEMED.add(figure)
+        return figure
 
     return within
 
 
-def save(figure: Figure, folder: Path, name: str, title: str = "", caption: str = "") -> tuple[Path, Path]:
+def is_themed(figure: Figure) -> bool:
+    """Whether a figure was drawn in this look, so that a page may exchange its colours in the dark."""
+    return figure in _THEMED
+
+
+def save_for_screen(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure as SVG and PNG (200 dpi); the same figure always gives the same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{name}.svg", folder / f"{name}.png"]
+    with matplotlib.rc_context({**THEME, "svg.hashsalt": name}):
+        write_figure(figure, files[0], metadata={"Date": None, "Creator": None})
+        write_figure(figure, files[1], dpi=200, metadata={"Software": None})
+    return files
+
+
+def save(
+    figure: Figure, folder: Path, name: str, title: str = "", caption: str = "", section: str = ""
+) -> tuple[Path, Path]:
     """Write a figure as PNG (300 dpi) and PDF; the same figure always gives the same bytes.
 
-    Both files carry their title and caption, as PNG and PDF name them: that is where the page reads them.
+    Both files carry their title and caption, as PNG and PDF name them: that is where the page reads them. The PNG also
+    carries the section of the page to which it belongs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     png, pdf = folder / f"{name}.png", folder / f"{name}.pdf"
@@ -101,7 +126,8 @@ def save(figure: Figure, folder: Path, name: str, title: str = "", caption: str 
         if figure.get_layout_engine() is not None:
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # each drawing would move the panels a little more
-        write_figure(figure, png, dpi=300, metadata={"Title": title, "Description": caption, "Software": None})
+        about = {"Title": title, "Description": caption, **({SECTION: section} if section else {})}
+        write_figure(figure, png, dpi=300, metadata={**about, "Software": None})
         unsaid = dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer"))
         write_figure(figure, pdf, metadata={"Title": title, "Subject": caption, **unsaid})
     return png, pdf

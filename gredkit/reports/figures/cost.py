@@ -9,6 +9,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator, NullLocat
 
 from gredkit.registry import FIGURES
 from gredkit.reports.drawing.many import few_variants, noted
+from gredkit.reports.drawing.marks import Mark, of_mean, tell
 from gredkit.reports.drawing.panels import NOTHING, by, legend, no_scores, panels, say, within_reason, wrapped
 from gredkit.reports.drawing.placement import Point, place_names
 from gredkit.reports.drawing.style import QUIET, SMALL, Look, looks, themed
@@ -21,6 +22,7 @@ from gredkit.reports.drawing.trials import (
     without_score,
 )
 from gredkit.reports.figures.base import StudyFigure
+from gredkit.reports.numbers import significant
 from gredkit.reports.study import StudyData
 from gredkit.reports.timing import why_no_times, with_kernels
 
@@ -105,10 +107,12 @@ def _points(axes: Axes, rows: pd.DataFrame, column: str, order: dict[str, Look],
         (x, dx), (y, dy) = mean_and_deviation(some[column]), mean_and_deviation(some["test"])
         look = order[name]
         axes.errorbar(x, y, xerr=dx or None, yerr=dy or None, color=look.colour, fmt="none", elinewidth=0.6, alpha=0.6)
-        axes.plot(
+        (point,) = axes.plot(
             [x], [y], ls="", marker=look.marker, ms=look.size(5), color=look.colour, mec="white", mew=0.5, zorder=3,
             clip_on=False,
         )  # fmt: skip
+        mean = of_mean(some, name).text
+        tell(point, [Mark(f"{mean}\n{significant(x)} {COSTS[column].removesuffix(' ↓')}")])
         points[name] = Point(x, y, dx, dy)
     if not points:
         words = NOTHING if is_first else ""

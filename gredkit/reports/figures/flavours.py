@@ -6,10 +6,10 @@ from matplotlib.figure import Figure
 from gredkit.registry import FIGURES
 from gredkit.reports.drawing.dots import dot_handles, rows_height, score_dots, side_by_side
 from gredkit.reports.drawing.heat_maps import why_no_map
-from gredkit.reports.drawing.lines import References, reference_handles, reference_looks
+from gredkit.reports.drawing.lines import PUBLISHED, References, reference_handles, reference_looks
 from gredkit.reports.drawing.many import few_variants, noted
 from gredkit.reports.drawing.panels import by, legend, no_scores, panels, wrapped
-from gredkit.reports.drawing.style import looks, themed
+from gredkit.reports.drawing.style import ONE_COLUMN, looks, themed
 from gredkit.reports.drawing.trials import axis_columns, compared, has_scores, k_column, scored
 from gredkit.reports.figures.base import StudyFigure
 from gredkit.reports.published import references_of
@@ -23,21 +23,30 @@ class Flavours(StudyFigure):
     title = "Test score of each variant"
     caption = (
         "One panel per dataset, the base on top: the marker is the mean over seeds, the bar one standard deviation, "
-        "and each small dot one seed. Bars that overlap do not mean that there is no difference: seeds are compared in "
-        "pairs, as in the table. Dashed lines are published values, with another training budget."
+        "and each small dot one seed. Bars that overlap do not mean that there is no difference: what is decided is in "
+        "the figure of differences."
     )
     order = 20
 
+    def caption_of(self, study: StudyData) -> str:
+        return f"{self.caption} {PUBLISHED}" if any(references_of(study.results).values()) else self.caption
+
     def draw(self, study: StudyData) -> Figure | None:
+        return self._drawn(study, is_narrow=False)
+
+    def draw_narrow(self, study: StudyData) -> Figure | None:
+        return self._drawn(study, is_narrow=True)
+
+    def _drawn(self, study: StudyData, is_narrow: bool) -> Figure | None:
         trials = compared(study.results)
         if not has_scores(trials) or axis_columns(trials) == [k_column(trials)]:
             return None
         few, said = few_variants(trials)
-        return noted(flavours(few, references_of(study.results)), f"{said} {why_no_map(trials)}".strip())
+        return noted(flavours(few, references_of(study.results), is_narrow), f"{said} {why_no_map(trials)}".strip())
 
 
 @themed
-def flavours(results: pd.DataFrame, references: References | None = None) -> Figure:
+def flavours(results: pd.DataFrame, references: References | None = None, is_narrow: bool = False) -> Figure:
     """Test score of each variant, one panel per dataset: mean, standard deviation and single seeds; the base on top."""
     references = references or {}
     results = compared(results)
@@ -47,7 +56,10 @@ def flavours(results: pd.DataFrame, references: References | None = None) -> Fig
     datasets = by(results, "dataset")
     published = reference_looks(references, [name for name, _ in datasets])
     names, fates = list(order), len(scored(results)) < len(results)
-    figure, axes_of = panels(len(datasets), rows_height(names, fates), side_by_side(len(datasets), names, fates))
+    side = 1 if is_narrow else side_by_side(len(datasets), names, fates)
+    figure, axes_of = panels(len(datasets), rows_height(names, fates), side)
+    if is_narrow:
+        figure.set_figwidth(ONE_COLUMN)
     for axes, (dataset, rows) in zip(axes_of, datasets, strict=True):
         axes.set_title(wrapped(dataset))
         for label, value in references.get(dataset, ()):

@@ -80,7 +80,7 @@ def hop_filter(
         if kind == WEIGHT or len(places) == 1 or not kinds[WEIGHT] or (above and title != above.title):
             axes.set_title(wrapped(title, 26))
         if len(places) == 1 or first_in_row(axes):
-            axes.set_ylabel(kind)
+            axes.set_ylabel(kind, parse_math=True)
         if len(places) == 1 or kind == DECAY or not kinds[DECAY].get(place):
             axes.set_xlabel("hop k" if shown else "")
     seeds = max((shown.rows["seed"].nunique() for shown in kinds[WEIGHT].values()), default=0)

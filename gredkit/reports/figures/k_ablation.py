@@ -7,6 +7,7 @@ from matplotlib.lines import Line2D
 
 from gredkit.registry import FIGURES
 from gredkit.reports.drawing.lines import (
+    PUBLISHED,
     References,
     cross_lost,
     fit_scores,
@@ -19,7 +20,7 @@ from gredkit.reports.drawing.lines import (
 from gredkit.reports.drawing.many import LINES, fewer, noted
 from gredkit.reports.drawing.panels import by, head, in_columns, legend, message, name_scores, no_scores, panels
 from gredkit.reports.drawing.spectra import Diameters
-from gredkit.reports.drawing.style import INK, PALE, looks, themed
+from gredkit.reports.drawing.style import INK, ONE_COLUMN, PALE, looks, themed
 from gredkit.reports.drawing.trials import (
     DATASET,
     axis_columns,
@@ -51,28 +52,41 @@ class KAblation(StudyFigure):
         "One panel per dataset: small dots are seeds, the line joins their means, the band is one standard deviation. "
         "A peak between the ends says that looking farther stops helping; a line that rises to the diameter says that "
         "the task needs the whole graph. At 'diam.' each graph is read up to its own diameter (K = None, drawn at the "
-        "median), at 'dataset' every graph up to the largest distance in the training split (K = 'dataset'). Dashed "
-        "lines are published values, with another training budget."
+        "median), at 'dataset' every graph up to the largest distance in the training split (K = 'dataset')."
     )
     order = 10
 
+    def caption_of(self, study: StudyData) -> str:
+        return f"{self.caption} {PUBLISHED}" if any(references_of(study.results).values()) else self.caption
+
     def draw(self, study: StudyData) -> Figure | None:
+        return self._drawn(study, is_narrow=False)
+
+    def draw_narrow(self, study: StudyData) -> Figure | None:
+        return self._drawn(study, is_narrow=True)
+
+    def _drawn(self, study: StudyData, is_narrow: bool) -> Figure | None:
         trials = compared(study.results)
         columns, column = axis_columns(trials), k_column(trials)
         if not has_scores(trials) or column is None or column not in columns:
             return None
-        if has_base(trials) and trials[column].nunique() < 3:
+        if has_base(trials) and trials.groupby("dataset")[column].nunique().max() < 3:
             return None  # one other K among other changes of a model is no curve
         if len(columns) == 2 and changes_together(trials, *columns):
             return None  # the score does not follow K alone
         trials = _along_k(trials, column)
+        if not has_scores(trials):
+            return None  # no two variants differ in K alone
         few, said = fewer(trials, lines_of(trials, column), "line", LINES)
-        return noted(k_ablation(few, study.diameters, references_of(study.results)), said)
+        return noted(k_ablation(few, study.diameters, references_of(study.results), is_narrow), said)
 
 
 @themed
 def k_ablation(
-    results: pd.DataFrame, diameters: Diameters | None = None, references: References | None = None
+    results: pd.DataFrame,
+    diameters: Diameters | None = None,
+    references: References | None = None,
+    is_narrow: bool = False,
 ) -> Figure:
     """Test score against K, one panel per dataset; the values of other axes make lines of their own.
 
@@ -91,7 +105,9 @@ def k_ablation(
     known = looks(groups)
     datasets = by(results, "dataset")
     published = reference_looks(references, [name for name, _ in datasets])
-    figure, axes_of = panels(len(datasets))
+    figure, axes_of = panels(len(datasets), per_row=1 if is_narrow else None)
+    if is_narrow:
+        figure.set_figwidth(ONE_COLUMN)
     lost = marked = False
     for axes, (dataset, rows) in zip(axes_of, datasets, strict=True):
         if not head(axes, dataset, rows):

@@ -9,10 +9,12 @@ from matplotlib.lines import Line2D
 
 from gredkit.registry import FIGURES
 from gredkit.reports.drawing.many import few_variants, noted
-from gredkit.reports.drawing.panels import by, legend, message, name_scores, no_scores, panels, say, wrapped
-from gredkit.reports.drawing.style import INK, Look, looks, themed
+from gredkit.reports.drawing.marks import Mark, tell
+from gredkit.reports.drawing.panels import by, legend, log_height, message, name_scores, no_scores, panels, say, wrapped
+from gredkit.reports.drawing.style import INK, ONE_COLUMN, Look, looks, themed
 from gredkit.reports.drawing.trials import compared, has_scores, larger_is_better, score_name, without_score
 from gredkit.reports.figures.base import StudyFigure
+from gredkit.reports.numbers import several, significant
 from gredkit.reports.study import StudyData
 from gredkit.trials.state import TrialState
 
@@ -31,14 +33,20 @@ class LearningCurves(StudyFigure):
     order = 60
 
     def draw(self, study: StudyData) -> Figure | None:
+        return self._drawn(study, is_narrow=False)
+
+    def draw_narrow(self, study: StudyData) -> Figure | None:
+        return self._drawn(study, is_narrow=True)
+
+    def _drawn(self, study: StudyData, is_narrow: bool) -> Figure | None:
         if study.curves.empty or not has_scores(study.results):
             return None
         few, said = few_variants(study.results)
-        return noted(learning_curves(few, study.curves[study.curves["id"].isin(few["id"])]), said)
+        return noted(learning_curves(few, study.curves[study.curves["id"].isin(few["id"])], is_narrow), said)
 
 
 @themed
-def learning_curves(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def learning_curves(results: pd.DataFrame, curves: pd.DataFrame, is_narrow: bool = False) -> Figure:
     """Validation score against the epoch, one panel per dataset: mean of each variant, with one standard deviation.
 
     The mean is over the seeds that still train, and its line is thin where some have ended. A cross marks where a
@@ -51,7 +59,9 @@ def learning_curves(results: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         return message("no finished epochs yet") if len(results) == 0 else no_scores(results)
     order = looks(results["variant"])
     datasets = by(results, "dataset")
-    figure, axes_of = panels(len(datasets))
+    figure, axes_of = panels(len(datasets), per_row=1 if is_narrow else None)
+    if is_narrow:
+        figure.set_figwidth(ONE_COLUMN)
     for axes, (dataset, rows) in zip(axes_of, datasets, strict=True):
         axes.set_title(wrapped(dataset))
         some = known[known["dataset"] == dataset]
@@ -85,10 +95,13 @@ def _curve(axes: Axes, rows: pd.DataFrame, look: Look, label: str) -> None:
     full = mean.where(table["count"] == table["count"].max())
     axes.plot(table.index, mean, color=look.colour, ls=look.line, lw=0.6, zorder=2)
     few = max(1, len(table) // 5)
-    axes.plot(
+    (line,) = axes.plot(
         table.index, full, color=look.colour, ls=look.line, marker=look.marker, ms=look.size(3.6),
         mec="white", mew=0.4, markevery=few if len(table) > 8 else 1, label=label, zorder=3,
     )  # fmt: skip
+    points = full.iloc[:: few if len(table) > 8 else 1].dropna()  # those with a marker
+    about = f"{label}\n{rows['dataset'].iloc[0]}, mean over {several(rows['seed'].nunique(), 'seed')}"
+    tell(line, [Mark(f"{about}\n{significant(score)} after epoch {epoch}") for epoch, score in points.items()])
 
 
 def _fit(axes: Axes, scores: pd.Series, larger: bool) -> None:
@@ -97,7 +110,7 @@ def _fit(axes: Axes, scores: pd.Series, larger: bool) -> None:
     axes.locator_params(axis="x", integer=True, nbins=6)
     low, high = axes.get_ylim()
     if not larger and scores.min() > 0 and scores.max() / scores.min() > FAR:
-        axes.set_yscale("log")
+        log_height(axes)
     elif not larger:
         axes.set_ylim(max(low, 0.0) if scores.min() >= 0 else low, high)
     elif scores.max() <= 1:

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 import pandas as pd
 
 from gredkit.reports.numbers import DOWN, NOTHING, UP, decimals, mean_and_spread, metric_name, several, significant
-from gredkit.reports.paired import LEAST_PAIRS
 from gredkit.reports.published import OURS, in_words, known_models, plain_name, reference
 from gredkit.reports.statistics import TASK
 from gredkit.reports.timing import why_no_times, with_kernels
+from gredkit.reports.verdicts import FEWEST
 
 TIME = "seconds_per_epoch"
 COSTS = {"parameters": "parameters", TIME: "seconds per epoch", "peak_mb": "peak memory (MB)"}
 SCORE, TRAIN = "test score", "training score"
-TEST = "paired t test over seeds, corrected"
 PUBLISHED = "published"
 
 
@@ -161,10 +160,10 @@ def _about_bold(summary: pd.DataFrame) -> list[str]:
     if (summary.groupby(TASK)["mean"].count() < 2).all():
         return []  # nothing to compare
     if summary["best_holds"].any():
-        return [f"Bold: best, where the lead over every other variant holds ({TEST})."]
-    if (summary[summary["n"] >= LEAST_PAIRS].groupby(TASK).size() < 2).all():
-        return [f"Nothing is bold: with fewer than {LEAST_PAIRS} seeds no test was made."]
-    return [f"Nothing is bold: no lead over every other variant holds ({TEST})."]
+        return ["Bold: best, and different from every other variant (t tests, corrected)."]
+    if (summary[summary["n"] >= FEWEST].groupby(TASK).size() < 2).all():
+        return [f"Nothing is bold: with fewer than {FEWEST} seeds nothing is decided."]
+    return ["Nothing is bold: no variant is shown to be better than every other one (t tests, corrected)."]
 
 
 def _epochs(summary: pd.DataFrame) -> str:

@@ -33,6 +33,49 @@ async function copy(button) {
   setTimeout(() => { button.textContent = before; }, 1500);
 }
 
+// Shows what stands behind the mark nearest to the pointer, in place of the title, which a browser shows only late.
+const NEAR = 14;
+const tip = document.createElement("div");
+tip.className = "tip";
+tip.hidden = true;
+document.body.append(tip);
+let near = null;
+
+function nearest(svg, x, y) {
+  let best = null, least = NEAR;
+  for (const mark of svg.querySelectorAll(".mark")) {
+    const box = mark.getBoundingClientRect();
+    const far = Math.hypot(x - (box.left + box.right) / 2, y - (box.top + box.bottom) / 2);
+    if (far < least) [best, least] = [mark, far];
+  }
+  return best;
+}
+
+function point(mark, x, y) {
+  if (near && near !== mark) near.classList.remove("near");
+  near = mark;
+  tip.hidden = !mark;
+  if (!mark) return;
+  const title = mark.querySelector("title");
+  if (title) {
+    mark.setAttribute("aria-label", title.textContent);
+    title.remove();
+  }
+  mark.classList.add("near");
+  tip.textContent = mark.getAttribute("aria-label");
+  const right = document.documentElement.clientWidth - tip.offsetWidth - 8;
+  tip.style.left = `${Math.max(8, Math.min(x + 14, right))}px`;
+  tip.style.top = `${y + 18 + tip.offsetHeight > window.innerHeight ? y - 12 - tip.offsetHeight : y + 18}px`;
+}
+
+for (const kind of ["pointermove", "pointerdown"]) {
+  document.addEventListener(kind, (event) => {
+    const svg = event.target.closest("svg");
+    point(svg ? nearest(svg, event.clientX, event.clientY) : null, event.clientX, event.clientY);
+  });
+}
+document.addEventListener("scroll", () => point(null), { capture: true, passive: true });
+
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;

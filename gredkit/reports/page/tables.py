@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from gredkit.reports.again import run_address, trial_command
 from gredkit.reports.numbers import NOTHING, p_value, several, significant
 from gredkit.reports.page.html import Column, Html, folded, joined, number, sortable, tag
 from gredkit.reports.page.layout import PUBLISHED, SCORE, Grid, costs, grid, published_models
+from gredkit.reports.power import MOST as MOST_SEEDS
 from gredkit.reports.published import reference
 from gredkit.reports.statistics import GROUP, TASK
 from gredkit.reports.study import StudyData
@@ -19,13 +21,14 @@ from gredkit.trials.state import TrialState
 
 Row = dict[str, Any]
 Titles = dict[tuple[str, ...], str]  # of each dataset and metric
+MINUS = "\N{MINUS SIGN}"  # as in the figures
 MOST = 1000  # rows of a table; the files beside the page have all
 FEW = 50  # trials that are seen without a click
-DIFFERENCES = ("difference to base", "p (corrected)", "effect size")
+DIFFERENCES = (Column("difference to base", True), Column("p (corrected)", True), Column("verdict"))
 DIFFERENCE = (
-    "over the seeds that both finished, + is better, with its interval in brackets; bold where it holds, that is, "
-    "where the interval excludes 0. p: from a paired t test, times the number of comparisons (Bonferroni). Effect "
-    "size: mean divided by standard deviation of the differences, corrected for few seeds (Hedges)."
+    "+ is better, with its interval in brackets; bold where the interval excludes 0 and there are at least five seeds. "
+    "p: from a t test, times the number of comparisons (Bonferroni). Equivalent: within the margin, by two one-sided "
+    "tests. comparisons.csv also has effect sizes and how often a run of the variant beats one of the base."
 )
 MEASURED = {
     "test": "test",
@@ -51,8 +54,10 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
     tasks = summary[TASK].drop_duplicates().itertuples(index=False, name=None)
     titles = {task: title for task, (_, title) in zip(tasks, laid.columns, strict=False)}  # in the order of the grid
     numbers = list(dict.fromkeys(group for group, _ in laid.columns))[1:]  # beside the test score
-    names = [SCORE, "seeds", *DIFFERENCES, *numbers]
-    columns = (Column("dataset"), Column("variant"), *(Column(name, True) for name in names), Column("again"))
+    columns = (
+        *(Column("dataset"), Column("variant"), Column(SCORE, True), Column("seeds", True)),
+        *(*DIFFERENCES, *(Column(name, True) for name in numbers), Column("again")),
+    )
     rows = [
         *_variants(summary.head(MOST), comparisons, laid, titles, list(costs(summary))),
         *_published(published_models(summary), titles, len(numbers)),
@@ -74,7 +79,7 @@ def _variants(
         values = [row[name] for name in [*["train_mean"] * (len(others) > len(shown)), *shown]]
         yield tag(
             "tr",
-            tag("td", titles[group[:2]]),
+            tag("td", _below(titles[group[:2]])),
             tag("th", row["variant"], scope="row"),
             number(_below(score.text), row["mean"], score.bold),
             number(row["n"], row["n"]),
@@ -85,25 +90,33 @@ def _variants(
 
 
 def _difference(row: Row | None, is_base: bool) -> list[Html]:
-    """Difference with its interval, p, and effect size; a dash where there are too few seeds."""
-    if row is None or not row["pairs"]:
-        return [number("base" if is_base else NOTHING, None), number("", None), number("", None)]
+    """Difference with its interval, p, and verdict; a dash where there is nothing to compare."""
+    if row is None or pd.isna(row["difference"]):
+        return [number("base" if is_base else NOTHING, None), number("", None), tag("td", "")]
     text = f"{'+' if row['difference'] > 0 else ''}{significant(row['difference'])}"
     if pd.notna(row["low"]):
         text += f" ({significant(row['low'])} to {significant(row['high'])})"
     corrected = row["p_corrected"]
     p = p_value(corrected).removeprefix("p ").removeprefix("= ") if pd.notna(corrected) else NOTHING
     return [
-        number(_below(text), row["difference"], row["holds"]),
+        number(_below(text.replace("-", MINUS)), row["difference"], row["holds"]),
         number(p, corrected),
-        number(significant(row["effect"], 2), row["effect"]),
+        tag("td", _verdict(row)),
     ]
+
+
+def _verdict(row: Row) -> Html:
+    """The verdict and, where it is open, how many seeds would decide."""
+    needed = row["seeds_needed"]
+    if pd.isna(needed):
+        return _below(row["verdict"])
+    return _below(f"{row['verdict']} ({f'{needed:.0f}' if np.isfinite(needed) else f'> {MOST_SEEDS:,}'} seeds needed)")
 
 
 def _below(text: str) -> Html:
     """Text in brackets goes to a line of its own, so that the table fits a screen."""
     first, bracket, rest = text.partition(" (")
-    return joined([first, tag("small", f"({rest}")] if bracket else [first])
+    return joined([first, " ", tag("small", f"({rest}")] if bracket else [first])
 
 
 def _published(models: list[str], titles: Titles, others: int) -> Iterator[Html]:
@@ -114,7 +127,7 @@ def _published(models: list[str], titles: Titles, others: int) -> Iterator[Html]
             source = f"table {known.table}" if known.table else known.source
             yield tag(
                 "tr",
-                tag("td", title),
+                tag("td", _below(title)),
                 tag("th", f"{known.model}, {PUBLISHED} ({source})", scope="row"),
                 number(_below(f"{known.score} ({known.budget})"), known.mean),
                 number(known.runs or "", known.runs),

@@ -61,3 +61,9 @@ def test_edges_may_lead_to_the_root_only():
     assert all(upwards.out_degree(v) == (v != 0) for v in range(15))
     assert nx.is_arborescence(upwards.reverse())
     assert set(map(tuple, both.edge_index.T.tolist())) == {*upwards.edges, *upwards.reverse().edges}
+
+
+def test_all_graphs_may_be_for_training_validation_and_test_alike():
+    task = tree_match(depth=3, graphs=50, fit_only=True)
+    for split in ("train", "validation", "test"):
+        assert task.part(split) == task.graphs

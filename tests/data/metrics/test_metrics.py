@@ -185,7 +185,7 @@ def test_labels_and_directions():
         "roc_auc": "ROC-AUC",
         "macro_f1": "macro F1",
     }
-    assert [name for name in METRICS if not METRICS.larger_is_better(name)] == ["mae", "rmse"]
+    assert [name for name in METRICS if not METRICS.larger_is_better(name)] == ["mae", "mae_in_hops", "rmse"]
 
 
 def test_a_metric_of_an_older_study_that_is_not_registered_keeps_its_name():

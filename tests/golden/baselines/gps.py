@@ -9,6 +9,7 @@ from golden.baselines.gnn_plus import GATED, spec, stack_of
 from golden.baselines.vectors import Baseline, Outputs
 from torch import Tensor
 
+from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.models.gps import GPS
 
 LOCALS = {"GINE": "gin", "CustomGatedGCN": "gatedgcn"}
@@ -34,6 +35,5 @@ def gps(config: Mapping, file: Mapping[str, np.ndarray]) -> Baseline:
 
 
 def _through(model: GPS, given: Mapping[str, Tensor]) -> Outputs:
-    counts = given["num_nodes"].long()
-    graph = torch.arange(len(counts)).repeat_interleave(counts)
-    return Outputs(*model.propagate(given["x"], given["edge_attr"], given["edge_index"], graph))
+    graphs = AllPairs(given["num_nodes"].long().tolist(), torch.device("cpu"))
+    return Outputs(*model.propagate(given["x"], given["edge_attr"], given["edge_index"], graphs))

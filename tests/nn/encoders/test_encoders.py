@@ -25,6 +25,7 @@ from gredkit.nn.encoders.lstm import LSTM
 from gredkit.nn.encoders.rnn import RNN
 from gredkit.nn.encoders.weighted_sum import WeightedSum
 from gredkit.nn.hop_index import HopIndex
+from gredkit.nn.kernels.call import CALLED
 from gredkit.registry import ENCODERS, hyperparameters
 
 DIM = 3
@@ -291,3 +292,16 @@ def test_rows_of_another_width_are_refused(name: str, width: int, empty: bool) -
     hops = index(empty, *small_graphs(3))
     with pytest.raises(RuntimeError, match=rf"\b{DIM}\b.*\b{width}\b"):
         ENCODERS[name](DIM)(torch.randn(hops.num_sets + 1, width), hops)
+
+
+@pytest.mark.needs("compiler")
+@pytest.mark.parametrize(("heads", "is_fused"), [(1, False), (3, False), (4, True), (6, True), (12, True)])
+def test_attention_of_few_heads_is_left_to_pytorch(heads, is_fused):
+    """The kernel works on 8 heads at a time, and zeros in the place of most of them would cost more than it gains."""
+    index = index_of(*small_graphs(3)).with_empty_hops
+    encoder = Attention(12, heads=heads)
+    z = torch.randn(index.num_sets + 1, 12)
+    CALLED.clear()
+    found = encoder(z, index)
+    assert ("attention_forward" in CALLED) == is_fused
+    assert torch.allclose(found, encoder.double()(z.double(), index).float(), atol=1e-5)

@@ -12,7 +12,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 CHECKS = "address,undefined,float-cast-overflow"
-TESTS = ("test_kernel_ops.py", "test_kernel_misuse.py", "test_kernel_memory.py", "test_kernels_in_models.py")
+TESTS = tuple(
+    f"test_{name}.py" for name in ("kernel_ops", "encoder_ops", "kernel_misuse", "kernel_memory", "kernels_in_models")
+)
 
 
 def found(compiler: str, library: str) -> str:

@@ -21,6 +21,7 @@ from gredkit.nn.incidence import Incidence
 from gredkit.nn.kernels import ops, steps
 from gredkit.nn.kernels.call import LARGEST
 from gredkit.nn.kernels.index import Index, Sums
+from gredkit.nn.kernels.recurrent import States
 
 pytestmark = pytest.mark.needs("compiler")
 
@@ -76,11 +77,12 @@ def changed(value: Any, random: Random) -> Any:
         return random.choice([None, "x", 0, 10**30, [], (), torch.zeros(3), torch.zeros(3, 5), object()])
     if isinstance(value, Tensor):
         return _tried(TENSORS[random.choice(sorted(TENSORS))], value)
-    if isinstance(value, Index):
-        return index_of(random.randint(1, 2 * NODES), random.randint(2 * NODES, 2 * SETS), random.randint(1, 9))
+    if isinstance(value, (Index, States)):
+        other = index_of(random.randint(1, 2 * NODES), random.randint(2 * NODES, 2 * SETS), random.randint(1, 9))
+        return other if isinstance(value, Index) else States(other)
     if isinstance(value, (Sums, Incidence)):
-        other = matrix_of(random.randint(0, 2 * SETS), random.randint(1, 2 * NODES))
-        return other.sums if isinstance(value, Sums) else other
+        matrix = matrix_of(random.randint(0, 2 * SETS), random.randint(1, 2 * NODES))
+        return matrix.sums if isinstance(value, Sums) else matrix
     if hasattr(value, "_replace"):
         name = random.choice(value._fields)
         return value._replace(**{name: changed(getattr(value, name), random)})
@@ -114,7 +116,7 @@ def test_anything_in_the_place_of_an_argument(name, seed):
         case._replace(arguments=arguments)()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("steps.")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("steps.", "recurrent.", "attention."))])
 def test_a_tensor_whose_memory_was_taken_away_is_refused(name):
     case = case_of(name)
     for argument, value in case.arguments.items():
@@ -147,9 +149,9 @@ def test_an_index_is_refused_or_lists_what_is_there(start, listed, count):
     assert (made(Index) is not None) == (is_there(nodes_only=True) and count > 0 and len(set(own)) == len(own))
 
 
-@pytest.mark.parametrize("kind", [Sums, Index])
+@pytest.mark.parametrize("kind", [Sums, Index, States])
 def test_an_index_that_is_written_to_is_refused(kind):
-    case = case_of("Index" if kind is Index else "Sums")
+    case = case_of(kind.__name__)
     for name in [name for name, value in vars(kind(**case.arguments)).items() if isinstance(value, Tensor)]:
         made = kind(*(x.clone() if isinstance(x, Tensor) else x for x in case.arguments.values()))
         made.unchanged()
@@ -158,13 +160,15 @@ def test_an_index_that_is_written_to_is_refused(kind):
             _use(made)
 
 
-def _use(index: Index | Sums) -> Tensor:
+def _use(index: Index | Sums | States) -> Tensor:
     if isinstance(index, Sums):
         return ops.set_sum(torch.zeros(NODES, 3), index)
+    if isinstance(index, States):
+        return ops.recurrent("RNN", torch.zeros(SETS, 2), torch.zeros(2, 2), torch.zeros(2), index)
     return ops.hop_scan(torch.zeros(SETS, 2), torch.zeros(2, 1), index)
 
 
-@pytest.mark.parametrize("name", ["Index", "Sums"])
+@pytest.mark.parametrize("name", ["Index", "Sums", "States"])
 def test_copies_of_an_index_are_as_good(name):
     made = case_of(name).function(**case_of(name).arguments)
     for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
@@ -175,6 +179,25 @@ def test_copies_of_an_index_are_as_good(name):
         )
         assert torch.equal(_use(inside), _use(made))
     assert torch.equal(_use(inside), _use(made))
+
+
+def test_states_of_an_index_that_is_written_to_are_refused():
+    index = index_of()
+    states = States(index)
+    _use(states)
+    index.sets[-1:] += 10**6
+    with pytest.raises(ValueError, match="changed"):
+        _use(states)
+
+
+def test_a_recurrence_and_heads_that_no_kernel_knows():
+    case = case_of("recurrent.RNN")
+    with pytest.raises(ValueError, match="one of RNN, LSTM, GRU, not 'rnn'"):
+        case.function(**case.arguments | {"kind": "rnn"})
+    case = case_of("attention.attention")
+    for heads in (4, 12):
+        with pytest.raises(ValueError, match=f"a multiple of 8 heads that divides 40, not {heads}"):
+            case.function(**case.arguments | {"heads": heads})
 
 
 def test_fewer_matrices_than_hops_are_refused():

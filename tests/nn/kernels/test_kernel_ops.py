@@ -4,6 +4,7 @@ from statistics import median
 
 import pytest
 import torch
+from helpers.kernel_checks import DIMS, ROWS, SEEDS, TOLERANCE, assert_same, dense, errors, normal, random_index
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
@@ -15,47 +16,11 @@ from gredkit.nn.kernels.index import Index, Sums
 
 pytestmark = pytest.mark.needs("compiler")
 
-TOLERANCE = 2e-4  # of the largest value, float32 against float64: sums may cancel
-DIMS = st.integers(1, 40)  # around and between multiples of 4, 8 and 24
-ROWS = st.integers(1, 150)  # less and more than a tile
-SEEDS = st.integers(0, 10**6)
 GELUS = st.sampled_from(["none", "tanh"])
 
 
 def test_there_are_kernels_here():
     assert library() is not None  # or the tests below would compare nothing
-
-
-def normal(*shape, scale=1.0):
-    return (scale * torch.randn(*shape)).requires_grad_()
-
-
-def dense(rows, columns):
-    return normal(rows, columns, scale=columns**-0.5), normal(rows)
-
-
-def assert_same(fused, plain, inputs):
-    """Compare what both return and all gradients, `plain` in double precision."""
-    assert all(error <= TOLERANCE for error in errors(fused, plain, inputs))
-
-
-def errors(function, plain, inputs):
-    """How far it is off, of all that it returns and all gradients, as a share of the largest number in each."""
-    doubles = [x.detach().double().requires_grad_() for x in inputs]
-    found, wanted = _and_gradients(function, inputs), _and_gradients(plain, doubles)
-    assert [x.shape for x in found] == [x.shape for x in wanted]
-    assert all(x.isfinite().all() for x in found)
-    return [
-        ((ours - theirs).abs().max() / max(theirs.abs().max().item(), 0.1)).item()
-        for ours, theirs in zip(found, wanted, strict=True)
-    ]
-
-
-def _and_gradients(function, inputs):
-    outputs = function(*inputs)
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    into = [torch.randn(x.shape, generator=torch.Generator().manual_seed(0)).to(x.dtype) for x in outputs]
-    return [*outputs, *torch.autograd.grad(outputs, inputs, into)]
 
 
 @given(DIMS, ROWS, st.integers(3, 40), SEEDS)
@@ -96,23 +61,6 @@ def plain_rows(a, targets, gelu, w, b, up, up_b, down, down_b, last_w, last_b):
     hidden = F.gelu(F.linear(F.layer_norm(a, d, w, b, 1e-2), up, up_b), approximate=gelu)
     x = a + F.linear(hidden, down, down_b)
     return F.layer_norm(x, d, last_w, last_b, 1e-2), x[targets]
-
-
-def random_index(nodes, sets, width):
-    """Two halves of nodes with own sets, at least one a node, sequences of all lengths, the empty set the last."""
-    half = nodes // 2
-    length = torch.randint(1, width + 1, (nodes,))
-    start = torch.cat([torch.zeros(1, dtype=torch.long), length.cumsum(0)])
-    node = torch.repeat_interleave(torch.arange(nodes), length)
-    low = torch.randint(0, sets // 2, (len(node),))
-    columns = torch.where(node < half, low, low + sets // 2)
-    columns[torch.rand(len(node)) < 0.2] = sets - 1
-    own = torch.cat([torch.randperm(sets // 2)[:half], torch.randperm(sets // 2)[: nodes - half] + sets // 2])
-    columns[start[:-1]] = own
-    mask = torch.arange(width) < length[:, None]
-    grid = torch.zeros(nodes, width, dtype=torch.long)
-    grid[mask] = columns
-    return Index(start, columns, sets), grid, mask[..., None]
 
 
 @given(DIMS, ROWS, st.integers(3, 40), st.integers(1, 7), SEEDS)

@@ -78,9 +78,8 @@ def test_auto_takes_the_recurrence_where_sets_are_shared_and_the_matrices_elsewh
 
         return call
 
-    monkeypatch.setattr(ops, "layers", watched("layers", ops.layers))
-    for name in ("hop_scan", "hop_filter"):
-        monkeypatch.setattr(f"gredkit.nn.encoders.lru.{name}", watched(name, getattr(ops, name)))
+    for name in ("layers", "hop_scan", "hop_filter"):
+        monkeypatch.setattr(ops, name, watched(name, getattr(ops, name)))
     layer = built(layers=1).layers[0]
     chain = Batch.from_data_list([add_hops(graph, 40) for graph in graphs.peptides(2)])
     for batch in (chain, batch_of(2)):

@@ -19,7 +19,7 @@ from gredkit.inference.saved import load_folder, save
 from gredkit.nn.composition import PARTS, wanted_parts
 from gredkit.nn.models.base import needs_of
 from gredkit.nn.parameters import count_parameters
-from gredkit.registry import MODELS
+from gredkit.registry import AGGREGATORS, ENCODERS, MODELS, SEQUENCES
 
 COLOURS, BONDS, K = 4, 3, 3
 STEPS = 80
@@ -204,6 +204,34 @@ def test_it_can_be_built_without_memory_for_its_weights(name):
     assert count_parameters(model) == count_parameters(built(name, edges=True))
 
 
+def test_gps_attends_within_graphs_however_these_are_told():
+    model = built("gps", level="node")
+    batch = batch_of(model, *GRAPHS)
+    told = Data(x=batch.x, edge_index=batch.edge_index, batch=batch.batch)
+    assert torch.allclose(model(told), model(batch), atol=1e-6)
+
+
+GRED_PARTS = {"encoder": ENCODERS, "aggregator": AGGREGATORS, "sequence": SEQUENCES}
+WAITING = ("gat", "mixhop")  # PyTorch Geometric's own layers, which count the self-loops that they remove
+
+
+@EVERY
+def test_no_step_waits_for_a_device(name):
+    """On the meta device shapes are known and values are not, so that asking for a value is an error."""
+    model = built(name, edges=True).train()
+    batch = batch_of(model, *GRAPHS).to("meta")
+    model.to("meta")
+    if name in WAITING:
+        with pytest.raises(NotImplementedError, match="nonzero"):
+            model(batch)
+        return
+    outputs = model(batch)
+    outputs.sum().backward()
+    assert {one.grad.device.type for one in model.parameters() if one.grad is not None} == {"meta"}
+    with torch.no_grad():
+        assert model.eval()(batch).shape == outputs.shape
+
+
 @EVERY
 def test_it_asks_for_parts_by_their_names(name):
     assert set(wanted_parts(MODELS[name])) <= set(PARTS)
@@ -225,3 +253,12 @@ def test_gred_needs_hops_up_to_k_and_says_so_where_they_are_missing():
     with pytest.raises(ValueError, match="hop index"):
         model(Batch.from_data_list([plain("house")]))
     assert model(Batch.from_data_list([add_hops(plain("house"), K)])).shape == (1, 2)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, registry in GRED_PARTS.items() for name in registry])
+def test_no_part_of_gred_waits_for_a_device(kind, name):
+    model = built("gred", f"variant.{kind} = '{name}'", "DROPOUT = 0.1").train()
+    batch = batch_of(model, *GRAPHS).to("meta")
+    model.to("meta")(batch).sum().backward()
+    with torch.no_grad():
+        assert model.eval()(batch).device.type == "meta"

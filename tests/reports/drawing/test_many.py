@@ -44,6 +44,6 @@ def test_a_map_of_too_many_values_is_not_drawn():
     axes = {f"{K} {rate}": {"K": K, "fit.learning_rate": rate} for K in (1, 2) for rate in range(1, 40)}
     results = results_frame(axes, ["digits"], seeds=1)
     figures = {name: figure for name, _, figure in drawn(StudyData("many", results))}
-    assert list(figures) == ["k_ablation", "flavours", "cost"]
+    assert list(figures) == ["differences", "k_ablation", "flavours", "path", "cost"]
     (said,) = [text for text in texts(figures["flavours"]) if "Shown are" in text]
     assert "There is no map of K and learning_rate: one of them has more than 24 values." in " ".join(said.split())

@@ -85,7 +85,7 @@ def test_the_look_does_not_depend_on_the_users_settings_and_leaves_them_alone():
         ({"a": {"LAYERS": 8, "K": 1}, "b": {"LAYERS": 4, "K": 2}}, ["flavours", "axes"]),
         (
             {f"{e}{K}": {"variant.encoder": e, "K": K} for e in ("lru", "rnn") for K in (1, 2)},
-            ["k_ablation", "flavours", "axes"],
+            ["k_ablation", "flavours", "path", "axes"],
         ),
     ],
     ids=["flavours", "K", "zip", "grid"],
@@ -94,7 +94,7 @@ def test_a_study_gets_the_figures_of_its_question(axes, expected):
     results = results_frame(axes, ["digits"], seeds=1)
     recorded = curves_frame(results), eigenvalues_frame(results), hop_weights_frame(results)
     names = [name for name, *_ in drawn(StudyData("made", results, *recorded))]
-    assert names == [*expected, "eigenvalues", "hop_filter", "learning_curves", "cost"]
+    assert names == ["differences", *expected, "eigenvalues", "hop_filter", "learning_curves", "cost"]
     failed = results.assign(state="failed")
     recorded = curves_frame(failed), eigenvalues_frame(failed), hop_weights_frame(failed)
     assert [name for name, *_ in drawn(StudyData("made", failed, *recorded))] == ["scores"]

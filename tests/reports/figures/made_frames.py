@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from gredkit.reports.study import INFLUENCE, KNOCK_OUT
+
 ERRORS = {"zinc", "molecules", "peptides_struct"}  # datasets on which a smaller score is better
 SEVEN = ["mnist", "cifar10", "pattern", "cluster", "zinc", "peptides_func", "peptides_struct"]
 EIGHT = ["lru", "lstm", "rnn", "attention", "gru", "mean", "weighted_sum", "max"]
@@ -99,6 +101,38 @@ def hop_weights_frame(results: pd.DataFrame, layers: int = 2, hops: int = 60) ->
         for hop in range(hops + 1)
     ]  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def influence_frame(results: pd.DataFrame, hops: int = 12) -> pd.DataFrame:
+    """Influence that falls by hop: 0.5^k (1 + seed / 10), of the second variant 0.8^k …, of the third 0.87^k …."""
+    names = results["variant"].unique() if len(results) else []
+    decay = {name: 1 - 0.5 / (1 + place) ** 1.3 for place, name in enumerate(names)}
+    rows = [
+        {
+            "id": trial.id, "variant": trial.variant, "dataset": trial.dataset, "seed": trial.seed, "hop": hop,
+            "influence": 3.0 * decay[trial.variant] ** hop * (1 + trial.seed / 10 * (hop > 0)), "pairs": 9,
+            "mixed": None, "range_hops": 2.0, "range_resistance": 1.5, "graphs": 32, "nodes": 64,
+        }
+        for trial in results.itertuples()
+        if trial.state == "finished"
+        for hop in range(hops + 1)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=list(INFLUENCE))
+
+
+def knock_out_frame(results: pd.DataFrame, hops: int = 12) -> pd.DataFrame:
+    """A score of 0.9 (1 + seed / 10) that a hidden hop lowers by 0.3 / (1 + k)."""
+    rows = [
+        {
+            "id": trial.id, "variant": trial.variant, "dataset": trial.dataset, "seed": trial.seed, "hidden": hidden,
+            "hop": hop, "score": 0.9 * (1 + trial.seed / 10) - (0.0 if hop is None else 0.3 / (1 + hop)),
+        }
+        for trial in results.itertuples()
+        if trial.state == "finished"
+        for hidden in ("features", "sets")
+        for hop in (None, *range(hops + 1))
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=list(KNOCK_OUT))
 
 
 def texts(figure: Figure) -> list[str]:

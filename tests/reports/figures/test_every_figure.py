@@ -10,19 +10,25 @@ from reports.figures.made_frames import (
     flavour_axes,
     flaws,
     hop_weights_frame,
+    influence_frame,
     k_axes,
+    knock_out_frame,
     results_frame,
     texts,
 )
 
 from gredkit.reports.figures.axes import axes
 from gredkit.reports.figures.cost import cost
+from gredkit.reports.figures.differences import differences
+from gredkit.reports.figures.distance import distance
 from gredkit.reports.figures.eigenvalues import eigenvalues
 from gredkit.reports.figures.flavours import flavours
 from gredkit.reports.figures.hop_filter import hop_filter
 from gredkit.reports.figures.k_ablation import k_ablation
+from gredkit.reports.figures.knock_out import knock_out
 from gredkit.reports.figures.learning_curves import learning_curves
-from gredkit.reports.figures.parts import parts
+from gredkit.reports.figures.pairs import pairs
+from gredkit.reports.figures.ranks import ranks
 
 DIAMETERS = {"digits": (7, 11), "zinc": (12, 22), "peptides_func": (57, 159)}
 REFERENCES = {"zinc": [("GRED, paper, 2000 epochs", 0.4)], "cifar10": [("GRED, paper, 200 epochs", 0.76)]}
@@ -34,10 +40,15 @@ FIGURES = {
         results, hop_weights_frame(results), eigenvalues_frame(results), DIAMETERS
     ),
     "hop_filter, older": lambda results: hop_filter(results, pd.DataFrame(), eigenvalues_frame(results), DIAMETERS),
+    "distance": lambda results: distance(influence_frame(results)),
+    "knock_out": lambda results: knock_out(results, knock_out_frame(results)),
     "learning_curves": lambda results: learning_curves(results, curves_frame(results)),
     "cost": cost,
     "axes": axes,
-    "parts": parts,
+    "pairs": pairs,
+    "ranks": ranks,
+    "differences": differences,
+    "differences, narrow": lambda results: differences(results, is_narrow=True),
 }
 LOST = {("K=4", seed): "failed" for seed in range(3)} | {("K=2", 1): "diverged"}
 BROKEN = {("rnn", seed): "failed" for seed in range(3)} | {("lstm", 1): "diverged"}
@@ -55,6 +66,7 @@ CASES = {
 # Cases that show no more than others do.
 SPARED = {
     **dict.fromkeys(("eigenvalues", "hop_filter", "hop_filter, older"), ("lost", "eight variants")),
+    **dict.fromkeys(("distance", "knock_out"), ("one seed", "lost", "both diameters", "the whole dataset")),
     "cost": ("one seed", "lost"),
 }
 

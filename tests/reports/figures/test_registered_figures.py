@@ -10,7 +10,9 @@ from reports.figures.made_frames import (
     eigenvalues_frame,
     flavour_axes,
     hop_weights_frame,
+    influence_frame,
     k_axes,
+    knock_out_frame,
     results_frame,
 )
 
@@ -23,7 +25,10 @@ from gredkit.reports.study import NOT_SET, StudyData
 
 def made(axes, **changes):
     results = results_frame(axes, ["digits"], seeds=2).assign(**changes)
-    return StudyData("made", results, curves_frame(results), eigenvalues_frame(results), hop_weights_frame(results))
+    spectra = eigenvalues_frame(results), hop_weights_frame(results)
+    return StudyData(
+        "made", results, curves_frame(results), *spectra, influence_frame(results), knock_out_frame(results)
+    )
 
 
 GRID = {f"{encoder} {K}": {"variant.encoder": encoder, "K": K} for encoder in ("lru", "rnn") for K in (1, 2)}
@@ -37,6 +42,7 @@ STUDIES = {
     "K": made(k_axes([1, 2])),
     "grid": made(GRID),
     "failed": made(GRID, state="failed"),
+    "all pairs": StudyData("pairs", results_frame(k_axes([1, 2, 4]), ["digits", "zinc", "far"]).assign(compare="all")),
     "empty": StudyData("empty"),
 }
 
@@ -138,7 +144,7 @@ def test_a_figure_of_the_users_own_is_in_the_report_and_on_the_page(tmp_path):
     assert (folder / "states.pdf").is_file()
     page = (folder / "index.html").read_text()
     figures = re.findall(r'id="figure-(\w+)"', page)
-    assert figures[0] == "states"
+    assert figures.index("states") < figures.index("flavours")
     assert "learning_curves" in figures
     assert "<strong>Trials by state.</strong> One bar per state." in page
     again = run("-m", "gredkit.report", "--study", "tiny", "--tracking-uri", study.uri, cwd=tmp_path)

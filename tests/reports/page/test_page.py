@@ -9,7 +9,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from helpers.html_tree import tree
-from helpers.known_results import FLAVOURS, results
+from helpers.known_results import DECIDED, FLAVOURS, results
 from helpers.page_studies import HOSTILE, full_study, hostile_study, large_study, made_study, picture
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,12 +20,13 @@ from gredkit.reports.again import row_command, run_address, trial_command
 from gredkit.reports.drawing.style import save
 from gredkit.reports.page.page import page
 from gredkit.reports.page.tables import MOST
+from gredkit.reports.question import question
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.study import StudyData
 from gredkit.reports.summary import sentences
 from gredkit.reports.tables import summary
 
-SECTIONS = ["Findings", "Results", "Figures", "Missing or failed", "Trials", "Reproduce", "Settings"]
+SECTIONS = ["Results", "Findings", "Missing or failed", "Trials", "Reproduce", "Settings"]
 STUDIES = {
     "full": full_study(),
     "never run": StudyData("never run"),
@@ -62,7 +63,8 @@ def test_every_study_has_a_sensible_page(name):
     study = STUDIES[name]
     document = read(study)
     assert [head.text for head in document.find("h2")] == SECTIONS
-    assert next(document.find("h1")).text == study.name
+    assert next(document.find("h1")).text == (question(study) or study.name)
+    assert next(document.find("p", **{"class": "name"})).text == f"Study {study.name}"
     assert listed(document, "Findings") == sentences(study.results, comparisons(study.results))
     shown = next(document.find("main")).text.replace(HOSTILE, "")
     assert not re.search(r"\b(nan|None|NaT|inf)\b", shown)
@@ -93,16 +95,17 @@ def test_the_first_lines_say_what_was_run():
     study = full_study()
     ended = pd.Timestamp("2026-01-02 03:04:05", tz="UTC")
     told = [
-        next(read(one).find("p")).text
+        [next(read(one).find("p", **{"class": name})).text for name in ("basis", "about")]
         for one in (
             full_study(),
             replace(study, results=study.results.assign(ended=[ended, *[pd.NaT] * (len(study.results) - 1)])),
             full_study(commit="none", command=""),
         )
     ]
-    states = "40 trials: 31 finished, 2 diverged, 6 failed, 1 missing"
+    states = "40 trials (31 finished, 2 diverged, 6 failed, 1 missing)"
+    rests = f"Rests on {states}: 4 variants on 3 datasets, with scores of 0 to 4 seeds each."
     code = f"commit 0123abcd0123 · {study.command}"
-    assert told == [f"{states} · {code}", f"{states} · last one ended 2026-01-02 03:04 UTC · {code}", states]
+    assert told == [[rests, code], [rests, f"last trial ended 2026-01-02 03:04 UTC · {code}"], [rests, ""]]
 
 
 def test_results_have_the_numbers_of_the_summary_to_sort_by():
@@ -122,13 +125,14 @@ def test_results_have_the_numbers_of_the_summary_to_sort_by():
             assert cells[4].text == "base"
             continue
         row = compared.loc[dataset, variant]
-        for column, place in {"difference": 4, "p_corrected": 5, "effect": 6}.items():
+        for column, place in {"difference": 4, "p_corrected": 5}.items():
             assert float(cells[place]["data-value"] or "nan") == pytest.approx(row[column], nan_ok=True)
+        assert cells[6].text.startswith("" if pd.isna(row["difference"]) else row["verdict"])
 
 
 def test_the_training_score_is_shown_where_it_was_tracked():
     study = full_study()
-    assert "training" not in page(study, []).lower()
+    assert "training" not in section(read(study), "Results").text + section(read(study), "Trials").text
     frame = study.results.assign(train=study.results["test"] + 0.05)
     document = read(replace(study, results=frame))
     expected = summary(frame)
@@ -142,25 +146,21 @@ def test_the_training_score_is_shown_where_it_was_tracked():
     assert values == pytest.approx(frame["train"].tolist(), nan_ok=True)
 
 
-def test_bold_is_what_holds():
+def test_bold_is_what_is_decided():
+    study = made_study(results(DECIDED))
     bold = {
         (row.children[0].text.split()[0], row.children[1].text, place)
-        for row in rows(read(full_study()), "Results")
+        for row in rows(read(study), "Results")
         for place, cell in enumerate(row.children)
         if list(cell.find("strong"))
     }
-    held = comparisons(full_study().results).query("holds")
-    assert bold == {
-        ("far", "lru", 2),
-        ("zinc", "lru", 2),
-        *((row.dataset, row.variant, 4) for row in held.itertuples()),
-    }
+    assert bold == {("far", "lru", 2), ("far", "rnn", 4)}
 
 
 def test_the_paper_has_a_row_with_its_budget():
     last = rows(read(full_study()), "Results")[-1]
     cells = [cell.text for cell in last.children]
-    assert cells[:4] == ["zinc (MAE ↓)", "GRED, published (table 2)", "0.077 ± 0.002(2000 epochs)", "4"]
+    assert cells[:4] == ["zinc (MAE ↓)", "GRED, published (table 2)", "0.077 ± 0.002 (2000 epochs)", "4"]
     assert "published" not in section(read(made_study(results(FLAVOURS))), "Results").text
 
 
@@ -253,7 +253,7 @@ def test_names_stay_text():
 def test_any_name_is_shown_as_it_is(name):
     frame = results({("far", name): [0.5, "failed"]})
     document = read(made_study(frame.assign(message=name), name=name))
-    assert next(document.find("h1")).text == name
+    assert next(document.find("p", **{"class": "name"})).text == f"Study {name}"
     assert rows(document, "Results")[0].children[1].text == name
     assert f"“{name}”" in listed(document, "Missing or failed")[0]
 

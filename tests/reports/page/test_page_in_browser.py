@@ -6,6 +6,7 @@ from helpers.page_studies import full_study, hostile_study, large_study, picture
 
 from gredkit.reports.page.page import page
 from gredkit.reports.page.tables import MOST
+from gredkit.reports.write import write_report
 
 SCORES = "document.querySelector('[aria-label=\"Test scores\"] table')"
 TRIALS = "document.querySelector('[aria-label=\"All trials\"] table')"
@@ -105,6 +106,62 @@ def test_a_command_is_copied(opened):
     tab.click("document.querySelector('#reproduce .copy')")
     assert tab.run("document.querySelector('#reproduce .copy').textContent") == "not allowed"
     assert tab.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """The page of a study with its real figures."""
+    study = full_study(uri="https://mlflow.example.org")
+    folder = tmp_path_factory.mktemp("report")
+    write_report(study, folder)
+    return folder / "index.html"
+
+
+def test_a_mark_says_what_it_is_and_leads_to_its_run(tab, drawn):
+    tab.width(1200)
+    tab.open(drawn)
+    links = "document.querySelectorAll('#figure-flavours a.mark')"
+    assert tab.run(f"{links}[0].getAttribute('href')").startswith("https://mlflow.example.org/#/experiments/7/runs/")
+    said = tab.run(f"{links}[0].querySelector('title').textContent")
+    tab.run(f"{links}[0].scrollIntoView({{block: 'center'}})")
+    tab.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")  # scrolling hides what is said
+    box = tab.run(f"{links}[0].getBoundingClientRect().toJSON()")
+    place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    tab.ask("Input.dispatchMouseEvent", type="mouseMoved", **place)
+    assert tab.run("document.querySelector('.tip').hidden") is False
+    assert tab.run("document.querySelector('.tip').textContent") == said
+    tab.ask("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    assert tab.run("document.querySelector('.tip').hidden") is True
+    assert tab.complaints() == []
+    assert tab.loaded() <= {"file", "data"}
+
+
+@pytest.mark.parametrize(("width", "kind"), [(400, "narrow"), (1200, "wide")])
+def test_the_first_figure_is_drawn_for_the_width_of_the_screen(tab, drawn, width, kind):
+    tab.width(width)
+    tab.open(drawn)
+    seen = (
+        "[...document.querySelectorAll('header .drawing')].filter((one) => one.offsetWidth).map((one) => one.className)"
+    )
+    assert tab.run(seen) == [f"drawing {kind}"]
+    assert tab.run("document.documentElement.scrollWidth <= window.innerWidth")
+    letters = (
+        "[...document.querySelectorAll('header .drawing text')].filter((one) => one.getBoundingClientRect().width)"
+    )
+    heights = tab.run(f"{letters}.map((one) => one.getBoundingClientRect().height)")
+    assert min(heights) > 9
+    assert tab.complaints() == []
+
+
+def test_in_the_dark_no_ink_is_left(tab, drawn):
+    tab.width(1200)
+    tab.open(drawn)
+    tab.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    words = "[...document.querySelectorAll('svg.themed text')].map((one) => getComputedStyle(one).fill)"
+    fills = set(tab.run(words))
+    tab.ask("Emulation.setEmulatedMedia", features=[])
+    assert "rgb(39, 39, 42)" not in fills
+    assert "rgb(39, 39, 42)" in set(tab.run(words))
 
 
 def test_dark_where_the_reader_likes_it_dark(opened):

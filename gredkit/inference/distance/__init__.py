@@ -1,0 +1,1 @@
+"""At which distance a trained model hears: influence, mixed second derivatives, and what hiding a hop costs."""

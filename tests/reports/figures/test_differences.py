@@ -1,0 +1,55 @@
+"""Which part does the work? Each change against the full model."""
+
+import pytest
+from matplotlib.patches import Rectangle
+from reports.figures.made_frames import flaws, results_frame, texts
+
+from gredkit.reports.figures.differences import Differences, differences
+from gredkit.reports.statistics import comparisons
+from gredkit.reports.study import NOT_SET, StudyData
+
+AXES = ("models.gred.glu", "models.gred.norm", "K")
+CHANGES = {
+    "base": (NOT_SET, NOT_SET, 4),
+    "glu=none": ("none", NOT_SET, 4),
+    "norm=False": (NOT_SET, False, 4),
+    "K=1": (NOT_SET, NOT_SET, 1),
+}
+STUDY = results_frame({name: dict(zip(AXES, values, strict=True)) for name, values in CHANGES.items()}, seeds=5)
+
+
+def test_rows_are_sorted_by_effect_and_marked_by_their_verdict():
+    results = STUDY.copy()
+    harmed = results["variant"] == "norm=False"
+    results.loc[harmed & (results["dataset"] == "digits"), "test"] -= 0.4
+    results.loc[harmed & (results["dataset"] == "zinc"), "test"] += 0.4  # a larger error is worse
+    figure = differences(results)
+    first, second = figure.axes
+    assert first.get_yticklabels()[0].get_text() == "norm=False"
+    assert first.get_xlabel() == "test accuracy: gain over base"
+    found = comparisons(results).set_index(["dataset", "variant"])["difference"]
+    for axes, dataset in ((first, "digits"), (second, "zinc")):
+        marks = [float(line.get_xydata()[0][0]) for line in axes.lines if line.get_marker() == "o"]
+        assert marks[0] == pytest.approx(found[dataset, "norm=False"])
+        assert marks[0] < -0.3
+        assert sorted(marks) == pytest.approx(sorted(found[dataset]))
+        verdicts = comparisons(results).query("dataset == @dataset")["verdict"]
+        full = [line for line in axes.lines if line.get_marker() == "o" and line.get_markerfacecolor() != "white"]
+        assert len(full) == verdicts.isin(["different", "equivalent"]).sum() >= 1
+        (zone,) = axes.patches
+        assert isinstance(zone, Rectangle)
+        assert zone.get_width() == pytest.approx(2 * comparisons(results).query("dataset == @dataset")["margin"].max())
+    assert flaws(figure) == []
+
+
+def test_it_is_drawn_where_there_is_something_to_compare():
+    assert Differences().draw(StudyData("made", STUDY)) is not None
+    assert Differences().draw(StudyData("made", STUDY[STUDY["variant"] == "base"])) is None
+
+
+def test_a_change_that_diverged_is_named():
+    results = results_frame(
+        {name: dict(zip(AXES, values, strict=True)) for name, values in CHANGES.items()},
+        states={("norm=False", seed): "diverged" for seed in range(3)},
+    )
+    assert "3 diverged" in " ".join(texts(differences(results))).replace("\n", " ")
