@@ -17,7 +17,9 @@ def test_every_component_is_listed_with_its_parameters(kind):
 
 def assert_listed(kind, printed):
     words = printed.split()
-    for name, component in KINDS[kind].items():
+    own = {name: one for name, one in KINDS[kind].items() if one.__module__.startswith("gredkit.")}  # tests add others
+    assert own
+    for name, component in own.items():
         assert name in words
         for parameter, default in hyperparameters(component).items():
             shown = f"{parameter}={default!r}".split()[0]

@@ -78,7 +78,8 @@ def test_a_time_limit_loses_nothing(cluster, tmp_path):
     (job,) = [line.split()[0] for line in lines_of(cluster)]
     cluster.run("scancel", "--signal=USR2", job)  # as SLURM does before the limit
     study.wait_for(process, lambda: f"{job} PENDING BeginTime" in lines_of(cluster))
-    cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")  # SLURM would wait for two minutes
+    # SLURM would wait for two minutes. A few seconds are needed: a node refuses a job that it ended in the same second.
+    cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now+4")
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err + out
     assert study.scores() == alone.scores()
