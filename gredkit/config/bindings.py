@@ -4,7 +4,6 @@ Gin's bindings are global to a process. They are read here and nowhere else: `lo
 """
 
 import importlib.util  # noqa: F401  gin uses it without importing it
-import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -93,15 +92,11 @@ def load(files: Iterable[str] = (), bindings: Iterable[str] = ()) -> Configurati
     _expose()
     gin.clear_config()
     gin.parse_config(KNOBS)
-    heard = logging.root.manager.disable
-    logging.disable(logging.ERROR)  # gin calls a file not found that it then finds
     try:
         with working_folder():  # gin files may import
             gin.parse_config_files_and_bindings([find(file) for file in files], bindings)
     except Exception as error:  # gin's own, of its tokenizer, or of a module that a file imports
         raise explain(error, _parameters(), bindings) from error
-    finally:
-        logging.disable(heard)
     unknown_macros(gin.config_str(), said, KNOB_NAMES)
     _expose()  # what a file has imported
     return _read()
@@ -169,5 +164,7 @@ def _knobs(
 for _name, _settings in SETTINGS.items():
     gin.register(_name, module="gredkit")(_settings)
 gin.register("knobs", module="gredkit")(_knobs)
+# Gin would also look for files in packages, where it fails on a folder without Python files, such as `ablations`.
+gin.config._FILE_READERS[1:] = []
 for _root in ROOTS[1:]:
     gin.add_config_file_search_path(str(_root))

@@ -1,5 +1,7 @@
 """The gin files that come with gredkit: found from any folder, listed, copied, and replaced by the user's own."""
 
+import shutil
+
 import gin
 import pytest
 from helpers.commands import ROOT, fails_with_a_sentence, run
@@ -43,6 +45,13 @@ def test_a_file_of_this_folder_wins_and_so_does_one_that_is_included(tmp_path):
     configuration = Source((STUDY,)).load("digits", "smoke")
     assert configuration.study.datasets == ("digits",)
     assert configuration.recipe.epochs == 7
+
+
+def test_a_file_of_the_user_includes_one_that_is_shipped(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "ablations", tmp_path / "path" / "ablations")
+    monkeypatch.syspath_prepend(tmp_path / "path")  # as the checkout is in an editable install
+    (tmp_path / "mine.gin").write_text(f"include '{STUDY}'\nSEEDS = (7,)\n")
+    assert Source(("mine.gin",)).load("digits").study.seeds == (7,)
 
 
 def test_a_copy_is_the_file_itself_and_is_used_from_then_on(tmp_path):
