@@ -11,7 +11,7 @@ from gredkit.reports.margins import margin_of
 from gredkit.reports.pairing import Scores, looks_of, method_of
 from gredkit.reports.power import seeds_needed
 from gredkit.reports.samples import LEVEL, ROUNDING, Method, Samples
-from gredkit.reports.verdicts import FEWEST, LEAST, Decision, Verdict, decided, shares
+from gredkit.reports.verdicts import ENOUGH, FEWEST, LEAST, Decision, Verdict, decided, share_of
 
 COMPARED = (
     *("method", "pairs", "wins", "ties", "losses", "n", "difference", "low", "high", "tests", "effect"),
@@ -106,9 +106,10 @@ def row(variants: Mapping[str, Scores], name: str, base: str, facts: Facts, test
         told["p_equivalence"] = samples.p_equivalence(margin)
         told["better"], told["better_low"], told["better_high"] = samples.wins()
     if samples is not None and found.verdict in (Verdict.OPEN, Verdict.SUGGESTED) and not look.flattered:
-        last = shares(facts.looks)[-1] if facts.looks else 1.0
+        later = max(facts.looks.index(look.seeds) + 1, len(facts.looks) - 1) if look.seeds else 0
+        share = share_of(later) if facts.looks else 1.0
         within = 0.0 if look.diverged else margin  # no number of seeds shows that they are equivalent
-        told["seeds_needed"] = seeds_needed(samples, LEVEL * last / tests, within, FEWEST)
+        told["seeds_needed"] = seeds_needed(samples, LEVEL * share / tests, within, FEWEST, ENOUGH)
     return name, base, *told.values()
 
 

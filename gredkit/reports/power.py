@@ -12,29 +12,36 @@ POWER = 0.8  # the probability with which so many seeds decide
 MOST = 1000  # seeds that are asked about; more are infinity
 
 
-def seeds_needed(samples: Samples, level: float, margin: float, least: int) -> float:
+def seeds_needed(samples: Samples, level: float, margin: float, least: int, enough: int) -> float:
     """The smallest number of seeds that decides with a probability of 80 %, if the scores are spread as they were seen.
 
     Decides: either of the two t tests, that the difference is not 0 or that it is smaller than the margin. Infinity if
     a thousand seeds would not do; NaN for folds, whose number does not grow.
 
     level: of the two-sided test, with its share of the comparisons; each one-sided test of equivalence has as much
+    least, enough: seeds with which something can be decided, and with which variants can be called equivalent
     """
     if samples.method == Method.FOLDS:
         return float("nan")
     first = max(least, samples.n + 1)
-    return _needed(samples.method, abs(samples.difference), samples.spreads, level, margin, first)
+    return _needed(samples.method, abs(samples.difference), samples.spreads, level, margin, first, enough)
 
 
 @functools.lru_cache(maxsize=100_000)  # tables, figures and the page need the same ones
 def _needed(
-    method: Method, difference: float, spreads: tuple[float, ...], level: float, margin: float, least: int
+    method: Method,
+    difference: float,
+    spreads: tuple[float, ...],
+    level: float,
+    margin: float,
+    least: int,
+    enough: int,
 ) -> float:
     def decides(n: int) -> bool:
         error, freedom = _design(method, spreads, n)
         if not error:
-            return True
-        shift, within = difference / error, margin / error
+            return bool(difference) or n >= enough
+        shift, within = difference / error, margin / error if n >= enough else 0.0
         powers = power_of_difference(shift, freedom, level), power_of_equivalence(shift, within, freedom, level)
         return max(powers) >= POWER
 

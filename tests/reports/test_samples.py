@@ -113,16 +113,16 @@ def test_the_power_of_equivalence_is_that_of_a_simulation():
 
 def test_seeds_that_would_decide_against_statsmodels():
     ours, theirs = np.array([0.0, 1.0, 2.0, 3.0, 4.0]) + 1, np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    found = seeds_needed(Samples(Method.WELCH, ours, theirs), 0.05, 0.0, 5)
+    found = seeds_needed(Samples(Method.WELCH, ours, theirs), 0.05, 0.0, 5, 5)
     expected = TTestIndPower().solve_power(1 / np.std(theirs, ddof=1), alpha=0.05, power=0.8)
     assert found in (math.ceil(expected), math.ceil(expected) + 1)  # one degree of freedom less
     paired = Samples(Method.PAIRED, ours + np.array([1, -1, 1, -1, 0]), theirs)
     expected = TTestPower().solve_power(1.0, alpha=0.01, power=0.8)
-    assert seeds_needed(paired, 0.01, 0.0, 5) == math.ceil(expected)
-    assert math.isinf(seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, 1e-6, 5))
-    assert math.isnan(seeds_needed(Samples(Method.FOLDS, ours, theirs, 0.1), 0.05, 0.1, 5))
-    assert math.isinf(seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, math.nan, 5))  # the base has no score
-    assert seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, 2.0, 5) < 100  # to show that they are equivalent
+    assert seeds_needed(paired, 0.01, 0.0, 5, 5) == math.ceil(expected)
+    assert math.isinf(seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, 1e-6, 5, 5))
+    assert math.isnan(seeds_needed(Samples(Method.FOLDS, ours, theirs, 0.1), 0.05, 0.1, 5, 5))
+    assert math.isinf(seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, math.nan, 5, 5))  # the base has no score
+    assert seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, 2.0, 5, 5) < 100  # to show that they are equivalent
 
 
 def test_rounding_is_no_difference_and_no_spread():

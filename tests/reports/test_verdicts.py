@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gredkit.bench.decisions import LOOKS, MARGIN, SCORES, simulated
 from gredkit.reports.samples import Method, Samples
-from gredkit.reports.verdicts import Look, Verdict, decided, shares
+from gredkit.reports.verdicts import ENOUGH, Look, Verdict, decided, shares
 
 DRAWS = st.integers(0, 10**6)
 
@@ -18,9 +18,12 @@ def looks(seed, shift=0.0, numbers=LOOKS, method=Method.WELCH):
     return [Look(Samples(method, ours[:n] + shift, theirs[:n]), n, share) for n, share in parts]
 
 
-def test_looks_spend_the_whole_error_in_proportion_to_new_seeds():
-    assert shares((5, 8, 12)) == pytest.approx([5 / 12, 3 / 12, 4 / 12])
-    assert shares((7,)) == [1.0]
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=30, unique=True).map(sorted))
+def test_looks_spend_no_more_than_there_is_and_later_ones_change_nothing(numbers):
+    spent = shares(numbers)
+    assert all(share > 0 for share in spent)
+    assert sum(spent) < 1
+    assert spent == shares([*numbers, 51])[:-1]
 
 
 @given(DRAWS, st.floats(-4, 4), st.floats(0, 5), st.integers(1, 12), st.sampled_from([Method.WELCH, Method.PAIRED]))
@@ -30,7 +33,7 @@ def test_intervals_say_what_the_verdict_says(seed, shift, margin, comparisons, m
     excludes = found.low > 0 or found.high < 0
     within = -margin < found.equivalence_low and found.equivalence_high < margin
     assert excludes == (found.verdict == Verdict.DIFFERENT)
-    assert (within and not excludes) == (found.verdict == Verdict.EQUIVALENT)
+    assert (within and not excludes and found.look.seeds >= ENOUGH) == (found.verdict == Verdict.EQUIVALENT)
     assert excludes == (found.look.samples.p <= 0.05 * found.look.share / comparisons)
     assert within == (found.look.samples.p_equivalence(margin) < 0.05 * found.look.share / comparisons)
     assert (found.p * comparisons <= 0.05) == excludes
@@ -51,7 +54,8 @@ def test_few_seeds_suggest_at_most_and_an_unfinished_round_decides_nothing():
     assert [decided([look], 1, 0.1).verdict for look in ahead] == ["untested", "suggested", "suggested", "different"]
     unfinished = Look(ahead[-1].samples, 0, is_complete=False)
     assert decided([unfinished], 1, 0.1).verdict == Verdict.SUGGESTED
-    same = Look(Samples(Method.WELCH, np.arange(5.0), np.arange(5.0)), 0)
+    few, same = (Look(Samples(Method.WELCH, np.arange(n), np.arange(n)), 0) for n in (ENOUGH - 1.0, float(ENOUGH)))
+    assert decided([few], 1, 100.0).verdict == Verdict.OPEN
     assert decided([same], 1, 100.0).verdict == Verdict.EQUIVALENT
     assert decided([Look(same.samples, 0, flattered=True)], 1, 100.0).verdict == Verdict.OPEN
     assert decided([Look(same.samples, 0, diverged=True)], 1, 100.0).verdict == Verdict.OPEN  # whoever is ahead
