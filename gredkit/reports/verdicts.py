@@ -7,8 +7,8 @@ without changing what was decided. So the probability that a report calls varian
 change it. Its intervals are those of the level that this look may spend: such intervals cover the true differences at
 all looks at once in 95 % of studies (repeated confidence intervals, Jennison and Turnbull).
 
-No test sees a failure that did not occur: if a variant fails on few seeds, all others may look the same. So variants are
-called equivalent with at least 10 seeds only, on which a failure of every fourth seed would have shown (in 94 % of
+No test sees a failure that did not occur: if a variant fails on few seeds, all others may look the same. So variants
+are called equivalent with at least 10 seeds only, on which a failure of every fourth seed would have shown (in 94 % of
 studies). Rarer failures may be missed.
 """
 

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from gredkit.system import sealed
 from gredkit.system.sealed import Damaged
 from gredkit.system.writing import writing
+from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
 
 Event = dict[str, Any]  # one line of events.jsonl
@@ -89,6 +90,10 @@ class TrialFolder:
         """Whether the trial was started and its end was not recorded."""
         told = [event["event"] for event in self.events()[0] if event["event"] in ("started", "ended")]
         return told[-1:] == ["started"]
+
+    def is_stopped(self) -> bool:
+        """Whether the last thing recorded is that it was interrupted."""
+        return [event.get("state") for event in self.events()[0]][-1:] == [TrialState.INTERRUPTED.value]
 
     def sent(self) -> dict[str, Any]:
         """`run`: the MLflow run; `place`: the position up to which it has the events. Empty if damaged."""

@@ -88,6 +88,20 @@ def test_a_time_limit_loses_nothing(cluster, tmp_path):
 
 
 @pytest.mark.needs("slurm")
+def test_a_time_limit_loses_nothing_where_jobs_must_not_start_again(cluster, tmp_path):
+    never = "launchers.slurm.more = {'no-requeue': True}"
+    study = TinyStudy(tmp_path, f"{SMALL}{ON_THIS_MACHINE}EPOCHS = 60\nSEEDS = (0,)\n{never}")
+    process = study.start("--launcher", "slurm")
+    study.wait_for_epochs(process, 2)
+    (job,) = [line.split()[0] for line in lines_of(cluster)]
+    cluster.run("scancel", "--signal=USR2", job)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err + out
+    assert {known.state for known in study.trials().values()} == {"finished"}
+    assert "JobState=COMPLETED" in cluster.run("scontrol", "show", "job", job)  # a second job did the rest
+
+
+@pytest.mark.needs("slurm")
 def test_a_job_outlives_its_invocation_and_is_followed_by_the_next(cluster, tmp_path):
     study = TinyStudy(tmp_path, f"{SMALL}{ON_THIS_MACHINE}EPOCHS = 60\nSEEDS = (0,)")
     first = study.start("--launcher", "slurm")

@@ -24,6 +24,8 @@ from gredkit.trials.trial import Trial
 QUEUED = 16  # the default number of jobs that run at a time, because the cluster has other users
 LARGEST = 1000  # jobs in one array: SLURM's default limit is 1001
 JOB = "job.json"  # in the trial's folder: the job that trains it
+NO_REQUEUE = "no-requeue"  # an option of sbatch
+COMPLETED = "COMPLETED"  # also if it stopped before its time limit, and the cluster did not let it start again
 TAKEN = ("TIMEOUT", "PREEMPTED", "NODE_FAIL", "BOOT_FAIL")  # a job that ended so is submitted again
 DIED = ("FAILED", "OUT_OF_MEMORY", "DEADLINE")
 
@@ -78,7 +80,10 @@ class Slurm(Launcher):
             "slurm_array_parallelism": jobs,
             "slurm_signal_delay_s": warning,
             "slurm_setup": list(setup) or None,
-            "slurm_additional_parameters": {"requeue": True, **(more or {})},
+            "slurm_additional_parameters": {
+                **({} if NO_REQUEUE in (more or {}) else {"requeue": True}),
+                **(more or {}),
+            },
             **{f"slurm_{name}": value for name, value in named.items() if value},
         }
         self._submitit, self._executor = _submitit(), None
@@ -151,13 +156,23 @@ class SlurmJob(Job):
         self._is_stopped = False
 
     def ended(self) -> tuple[TrialState | Lost, str] | None:
-        """`Lost` in every case: the runner then looks for what the trial itself has written about its end."""
+        """`Lost` in every case: the runner then looks for what the trial itself has written about its end.
+
+        A job that did not end by itself is submitted again.
+        """
         state = self._queue.state(self._number)
         if self._queue.is_active(self._number):
             return None
-        if state in TAKEN and not self._is_stopped and self._submitted_again():
-            return None
         how = f"the job {self._number} ended as {state}"
+        if not self._is_stopped and (state in TAKEN or (state == COMPLETED and TrialFolder(self._folder).is_stopped())):
+            try:
+                if self._submitted_again():
+                    return None
+            except Refused as error:
+                return Lost.KILLED, f"{how}, and {error}"
+            how += ", before it had trained one more epoch"
+        if state == "TIMEOUT":
+            how += ": set launchers.slurm.hours to a larger number"
         if state == "OUT_OF_MEMORY":
             how += ": set launchers.slurm.memory_gb to a larger number"
         elif state in DIED:

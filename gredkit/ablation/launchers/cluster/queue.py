@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 EVERY = 2.0  # seconds between two questions; one question is about all jobs
 LOOK_AGAIN = 5  # answers without a job, before it counts as gone: SLURM forgets jobs only minutes after their end
@@ -69,14 +70,12 @@ def listed() -> Mapping[str, str] | None:
 
 
 def cancel(job: str) -> None:
-    """End a job immediately; one that has ended already is no mistake."""
-    subprocess.run(["scancel", job], capture_output=True, timeout=PATIENCE)
+    """End a job immediately; one that has ended already is no mistake, and SLURM may be away."""
+    with suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(["scancel", job], capture_output=True, timeout=PATIENCE)
 
 
-def requeue(job: str) -> bool:
-    """Put a job back into the queue, from which it starts again; False if the cluster does not allow it."""
-    try:
-        said = subprocess.run(["scontrol", "requeue", job], capture_output=True, timeout=PATIENCE)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return said.returncode == 0
+def requeue(job: str) -> None:
+    """Put a job back into the queue, from which it starts again, if the cluster allows it."""
+    with suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(["scontrol", "requeue", job], capture_output=True, timeout=PATIENCE)

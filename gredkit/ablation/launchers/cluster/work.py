@@ -58,12 +58,6 @@ def work(path: str, search: list[str], cpus: int, jobs: int, hours: float) -> No
 
     torch.set_num_threads(cpus)
     folder, stop = TrialFolder(Path(path)), Path(path) / STOP
-    before = len(folder.epochs())
     state, _ = attempt(folder, lambda: limit.ends_here() or stop.exists(), jobs)
     if state == TrialState.INTERRUPTED and limit.is_near and not stop.exists():
-        job = os.environ["SLURM_JOB_ID"]
-        if len(folder.epochs()) == before:  # it would stop at the same place again and again
-            message = "not one epoch fits into the time limit of its job: set launchers.slurm.hours to a larger number"
-            folder.append("ended", state=TrialState.FAILED, message=message)
-        elif queue.requeue(job):
-            sys.exit(0)  # SLURM starts it again
+        queue.requeue(os.environ["SLURM_JOB_ID"])  # otherwise the running command submits another job
