@@ -1,5 +1,6 @@
 """python -m gredkit.report --study NAME: read a study from MLflow and write its tables, figures and page.
 
+With --from instead: the report in a folder again, from the files that it keeps, without MLflow.
 With --compare instead: several studies in one report, on the datasets that they have in common.
 With --paper instead: what of the paper has been run here, at which budget, beside the published numbers.
 """
@@ -21,6 +22,7 @@ def main() -> None:
     parser = Parser(prog="python -m gredkit.report", description=__doc__)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--study", metavar="NAME", help="the name of an experiment in MLflow")
+    what.add_argument("--from", dest="kept", type=Path, metavar="FOLDER", help="a report that is written again")
     what.add_argument("--compare", nargs="+", metavar="NAME", help="several studies of the store, in one report")
     what.add_argument("--paper", action="store_true", help="what of the paper has been run here, and what is missing")
     add = parser.add_argument
@@ -30,7 +32,8 @@ def main() -> None:
     add_import(parser)
     arguments = parser.parse_args()
     import_all(arguments.modules)
-    (_paper if arguments.paper else _compared if arguments.compare else _study)(arguments)
+    ways = {_paper: arguments.paper, _compared: arguments.compare, _again: arguments.kept}
+    next((way for way, is_asked in ways.items() if is_asked), _study)(arguments)
 
 
 def _study(arguments: Any) -> None:
@@ -39,6 +42,12 @@ def _study(arguments: Any) -> None:
 
     study = read_study(StudyRuns.existing(arguments.study, arguments.tracking_uri), not arguments.no_distance)
     _write(study, arguments, {})
+
+
+def _again(arguments: Any) -> None:
+    from gredkit.reports.kept import read_kept
+
+    _write(read_kept(arguments.kept), arguments, {})
 
 
 def _compared(arguments: Any) -> None:

@@ -2,23 +2,30 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 from helpers.commands import fails_with_a_sentence, run
 from helpers.tracked_studies import GIN, TrackedStudy, good
+from reports.figures.made_frames import influence_frame, knock_out_frame
 from rich.console import Console
 
 from gredkit.ablation.invocation import Ended, Options
 from gredkit.ablation.summary import summarise
 from gredkit.errors import UserError
 from gredkit.registry import REPORTS
+from gredkit.reports.kept import read_kept
 from gredkit.reports.published import references_of
 from gredkit.reports.reading import read_study
 from gredkit.reports.write import write_report
 from gredkit.tracking.tracker import Tracker
 
-ALWAYS = {"table.md", "table.csv", "table.tex", "comparisons.csv", "results.parquet", "curves.parquet", "index.html"}
+ALWAYS = {
+    *("table.md", "table.csv", "table.tex", "comparisons.csv"),
+    *("results.parquet", "curves.parquet", "study.json", "index.html"),
+}
+SPECTRA = {"eigenvalues.parquet", "hop_weights.parquet"}  # where the study has them
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +49,46 @@ def test_a_finished_study_has_tables_figures_frames_and_a_page(study, tmp_path):
     expected = {"differences", "k_ablation", "flavours", "axes", "eigenvalues", "hop_filter", "learning_curves", "cost"}
     assert pictures == expected
     figures = {f"{name}.{kind}" for name in pictures for kind in ("png", "pdf")}
-    assert names(tmp_path) == ALWAYS | figures
+    assert names(tmp_path) == ALWAYS | SPECTRA | figures
     page = (tmp_path / "index.html").read_text()
     assert all(f'id="figure-{name}"' in page for name in pictures)
     assert r"\toprule" in (tmp_path / "table.tex").read_text()
     assert "| lru, K=1 | **" not in (tmp_path / "table.md").read_text()  # two seeds prove nothing
+
+
+def test_a_report_is_written_again_from_what_it_keeps(study, tmp_path):
+    data = study.read()
+    heard = replace(data, influence=influence_frame(data.results), knock_out=knock_out_frame(data.results))
+    first = write_report(heard, tmp_path / "tiny")
+    told = run("-m", "gredkit.report", "--from", "tiny", "--reports", "again", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    assert "again/tiny/index.html" in told.stdout
+    again = tmp_path / "again" / "tiny"
+    assert names(again) == {path.name for path in first}
+    for path in first:
+        if path.suffix not in (".pdf", ".png", ".parquet"):  # of pictures the page has the drawings
+            assert path.read_text() == (again / path.name).read_text(), path.name
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "reason"),
+    [
+        ("study.json", None, "study.json is missing"),
+        ("curves.parquet", None, "curves.parquet is missing"),
+        ("study.json", "{", "that can be read"),
+        ("study.json", '{"name": "tiny"}', "that can be read"),
+        ("results.parquet", "rows", "that can be read"),
+        ("eigenvalues.parquet", "rows", "that can be read"),
+    ],
+)
+def test_what_is_not_kept_cannot_be_written_again(file, content, reason, study, tmp_path):
+    REPORTS["parquet"](study.read(), tmp_path)
+    if content is None:
+        (tmp_path / file).unlink()
+    else:
+        (tmp_path / file).write_text(content)
+    with pytest.raises(UserError, match=reason):
+        read_kept(tmp_path)
 
 
 def test_parquet_has_what_the_store_has(study, tmp_path):
@@ -116,7 +158,7 @@ def test_figures_that_no_longer_apply_go_and_what_others_put_there_stays(study, 
     assert (tmp_path / "flavours.png").read_bytes().startswith(b"\x89PNG")
     data.results["state"] = "failed"
     write_report(data, tmp_path)
-    assert names(tmp_path) == ALWAYS | {"scores.png", "scores.pdf", "notes.md"}
+    assert names(tmp_path) == ALWAYS | SPECTRA | {"scores.png", "scores.pdf", "notes.md"}
 
 
 def test_a_crash_leaves_the_last_report_as_it_was(study, tmp_path, monkeypatch):
