@@ -191,6 +191,26 @@ class HopIndex:
         return Incidence(2 * sets.start, of_node.flatten(), sets.num_rows + self.num_nodes)
 
     @cached_property
+    def written(self) -> Incidence:
+        """[N x S + 1 + N] what a layer gives: of what it writes, the row of a node and that of its own set."""
+        own = torch.arange(self.num_nodes, device=self.seq_set.device)
+        both = torch.stack([self.targets.columns, own + self.num_sets + 1], 1).flatten()
+        ends = torch.arange(0, len(both) + 1, 2, device=own.device)
+        return Incidence(ends, both, self.num_sets + 1 + self.num_nodes)
+
+    @cached_property
+    def places(self) -> Tensor:
+        """[width, 1, 2] -k and k of each place k of a sequence, by which powers are taken."""
+        k = torch.arange(self.width, device=self.seq_set.device)
+        return torch.stack([-k, k], 1)[:, None]
+
+    @cached_property
+    def signs(self) -> Tensor:
+        """[2, 2] those of the two parts of a complex number, and of its conjugate: 1, 1 and 1, -1."""
+        corner = torch.arange(2, device=self.seq_set.device)
+        return 1 - 2 * corner * corner[:, None]
+
+    @cached_property
     def index(self) -> Index:
         """The sequences in the form that the compiled kernels use; only on a CPU."""
         return Index(outlived(self.seq_start), outlived(self.seq_set), self.num_sets + 1, self.turned)
