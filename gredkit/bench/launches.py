@@ -18,6 +18,8 @@ from gredkit.bench.training import training
 from gredkit.nn.kernels.usable import without_kernels
 from gredkit.nn.models.base import add_needs
 from gredkit.registry import MODELS
+from gredkit.training.evaluation import CPU
+from gredkit.training.moving import pack
 
 GRAPHS = 8  # in a batch; the number of operations hardly depends on it
 OTHERS = "zinc"  # the setting of the models that are not GRED
@@ -25,6 +27,9 @@ NO_LAUNCH = (
     "empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "lift_fresh", "promote_types",
     "_unsafe_view",  # a view of what nobody else sees
 )  # fmt: skip
+
+
+COPY_FIRST = ("addmm", "baddbmm")  # a GPU copies the matrix that is added, unless the result takes its place
 
 
 class Operations(TorchDispatchMode):
@@ -38,6 +43,8 @@ class Operations(TorchDispatchMode):
         name = function.overloadpacket.__name__
         if function.namespace == "aten" and not function.is_view and name not in NO_LAUNCH:
             self.counts[name] += 1
+            if name in COPY_FIRST and arguments[0].dim() > 1 and (options or {}).get("beta", 1):
+                self.counts["copy_"] += 1
         return function(*arguments, **(options or {}))
 
 
@@ -88,9 +95,10 @@ def _model(setting: Setting, layers: int, build: Callable[[int], nn.Module]) -> 
 def _step(setting: Setting, model: nn.Module) -> Counter[str]:
     step = training(model, setting.loss)
     batch = Batch.from_data_list([add_needs(graph, model, setting.K) for graph in setting.graphs(GRAPHS)])
-    step(batch)  # allocates gradients and the optimiser's state
+    parcel = pack(batch, model)  # on the host, as in training
+    step(parcel.to(CPU))  # allocates gradients and the optimiser's state
     with counted() as counts:
-        step(batch)
+        step(parcel.to(CPU, copies=True))
     return counts
 
 

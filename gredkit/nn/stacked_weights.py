@@ -8,7 +8,6 @@ from torch import Tensor
 
 DROPPED = -1e9  # added to what gelu or a gate reads, it makes the result exactly 0, and its slope too
 BITS = 16  # of the random number that decides whether one value is dropped
-ONE = {"none": 1.144450718352879, "tanh": 1.1446303090227823}  # gelu gives 1 for it
 
 
 class Weights(NamedTuple):
@@ -37,81 +36,67 @@ class Weights(NamedTuple):
 
 
 class Stacks(NamedTuple):
-    """The weights of all layers but those of the norms.
+    """Those weights of all layers from which something is computed for all of them at once.
 
-    The set MLP has one more hidden number, which gelu makes 1: through it the bias of `down` is added by the matrix
-    product itself.
-
-    Shape: d rows, m hidden numbers of the set MLP, n states, forms of the gate 2 or, of a half gate, 1
+    Shape: d rows, n states, forms of the gate 2 or, of a half gate, 1
     """
 
-    up: Tensor  # [layers, m + 1, d]
-    down: Tensor  # [layers, m + 1, d] transposed
-    up_bias: Tensor  # [layers, m + 1]
     gate: Tensor  # [layers, forms * d, d] value and gate
-    gate_bias: Tensor  # [layers, 1, 1 + forms, d] zero, which is what gelu gets, then those of value and gate
+    gate_bias: Tensor  # [layers, 1 + forms, d] zero, which is what gelu gets, then those of value and gate
     into: Tensor  # [2, layers, n, d] both parts of W_in
     out: Tensor  # [2, layers, n, d] both parts of W_out, transposed
     rates: Tensor  # [4, layers, n] ν, θ, γ and zero
 
     @classmethod
-    def of(cls, layers: Sequence[Weights], gelu: str) -> "Stacks":
-        """Two copies: of all that has rows of width d, and of all other numbers."""
-        depth, (m, d), n = len(layers), layers[0].up.shape, len(layers[0].recurrence[3])
-        forms, like = len(layers[0].glu) // 2, layers[0].up
-        zero, one = torch.linspace(0, ONE[gelu], 2, dtype=like.dtype, device=like.device).split(1)
+    def of(cls, layers: Sequence[Weights]) -> "Stacks":
+        """Two copies: of all that has rows of width d, and of ν, θ and γ."""
+        depth, (n, d), forms = len(layers), layers[0].recurrence[3].shape, len(layers[0].glu) // 2
+        zero = layers[0].norm.new_zeros(1)
         none = zero.expand(1, d)
         rows = torch.cat([
-            *(row for layer in layers for row in (layer.up, none)),
-            *(row for layer in layers for row in (layer.down.mT, layer.down_bias[None])),
-            *(row for layer in layers for row in layer.glu[::2]),
-            *(row for layer in layers for row in (none, *(bias[None] for bias in layer.glu[1::2]))),
-            *(layer.recurrence[part] for part in (3, 4) for layer in layers),
-            *(layer.recurrence[part].mT for part in (5, 6) for layer in layers),
+            *(row for one in layers for row in one.glu[::2]),
+            *(row for one in layers for row in (none, *(bias[None] for bias in one.glu[1::2]))),
+            *(one.recurrence[part] for part in (3, 4) for one in layers),
+            *(one.recurrence[part].mT for part in (5, 6) for one in layers),
         ])  # fmt: skip
-        up, down, gate, gate_bias, into, out = rows.split(
-            [depth * count for count in (m + 1, m + 1, forms * d, 1 + forms, 2 * n, 2 * n)]
-        )
-        numbers = torch.cat([
-            *(layer.recurrence[part].expand(n) for part in range(3) for layer in layers),
-            zero.expand(depth * n),
-            *(number for layer in layers for number in (layer.up_bias, one)),
-        ])  # fmt: skip
-        rates, up_bias = numbers.split([4 * depth * n, depth * (m + 1)])
+        gate, gate_bias, into, out = rows.split([depth * count for count in (forms * d, 1 + forms, 2 * n, 2 * n)])
+        # Where all states share one Λ, its ν and θ have the size 1.
+        numbers = [one.recurrence[part].expand(n) for part in range(3) for one in layers]
+        rates = torch.cat([*numbers, zero.expand(depth * n)])
         return cls(
-            up.view(depth, m + 1, d), down.view(depth, m + 1, d), up_bias.view(depth, m + 1),
-            gate.view(depth, forms * d, d), gate_bias.view(depth, 1, 1 + forms, d),
-            into.view(2, depth, n, d), out.view(2, depth, n, d), rates.view(4, depth, n),
+            gate.view(depth, forms * d, d), gate_bias.view(depth, 1 + forms, d), into.view(2, depth, n, d),
+            out.view(2, depth, n, d), rates.view(4, depth, n),
         )  # fmt: skip
 
 
 class Gates(NamedTuple):
     """The gates of all layers, with dropout.
 
-    Dropout needs no operation in a layer: masks are part of what is added, and so is the scale of what is left behind
-    the gate part of the weights of its value. What is left behind gelu is scaled by the product that reads it.
+    Dropout needs no operation in a layer: masks are part of what is added, and the scale of what is left behind the
+    gate is part of the weights of its value. What is left behind gelu is scaled by the product that reads it.
     """
 
     weight: Tensor  # [layers, forms * d, d]
-    added: Tensor  # [layers, nodes or 1, (1 + forms) * d] to what gelu reads, then to what the gate reads
+    added: Tensor  # [layers, nodes, (1 + forms) * d] to what gelu reads, then to what the gate reads
     forms: int  # 2: value and gate; 1: only the gate
     left: float  # 1 / (1 - the share that is dropped)
 
     @classmethod
     def of(cls, weight: Tensor, bias: Tensor, share: float, nodes: int) -> "Gates":
         """From the two in `Stacks`; with dropout `weight` is overwritten."""
-        depth, _, kinds, d = bias.shape
+        depth, kinds, d = bias.shape
+        bias = bias[:, None].expand(depth, nodes, kinds, d)
         forms = kinds - 1
         if not share:
-            return cls(weight, bias.flatten(2), forms, 1.0)
+            return cls(weight, bias.flatten(2).contiguous(), forms, 1.0)
         threshold = min(round(share * 2**BITS), 2**BITS - 1)
         left = 1 / (1 - threshold / 2**BITS)
-        added = bias.new_empty(depth, nodes, kinds, d)
+        added = torch.empty_like(bias, memory_format=torch.contiguous_format)
         masks = added[:, :, ::forms]  # of what gelu reads, and of the gate
         dropped = random(masks.shape, bias.device) < threshold - 2 ** (BITS - 1)
         torch.add(bias[:, :, ::forms], dropped, alpha=DROPPED, out=masks)
         if forms == 2:
-            torch.mul(bias[:, :, 1].expand(depth, nodes, d), left, out=added[:, :, 1])
+            torch.mul(bias[:, :, 1], left, out=added[:, :, 1])
         scale_value(weight, forms, left)
         return cls(weight, added.flatten(2), forms, left)
 

@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch.nn import functional as F
 from torch_geometric.data import Batch
 
 from gredkit import GRED, GraphSpec, GREDLayer, HopIndex, add_hops, without_kernels
@@ -18,7 +17,7 @@ from gredkit.nn import stacked
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.kernels.call import CALLED
 from gredkit.nn.layer import through
-from gredkit.nn.stacked_weights import DROPPED, ONE, Gates, Stacks, Weights
+from gredkit.nn.stacked_weights import DROPPED, Gates, Stacks, Weights
 
 DIM = 6
 HOPS = HopIndex.of(Batch.from_data_list([add_hops(graph, 5) for graph in graphs.molecules(9, 3)]))
@@ -169,7 +168,7 @@ def test_what_share_is_dropped(share):
     layers = built({"dropout": share}, 3)
     weights = Weights.each([one for layer in layers for one in _weights(layer)], 3)
     with torch.no_grad():
-        stacks = Stacks.of(weights, "none")
+        stacks = Stacks.of(weights)
         added = Gates.of(stacks.gate, stacks.gate_bias, share, 2000).added
     for part in (added[..., :DIM], added[..., -DIM:]):
         dropped = (part < DROPPED / 2).double().mean().item()
@@ -250,7 +249,7 @@ def test_other_layers_are_called_as_modules(change):
     assert not is_stacked(out)
 
 
-def test_a_layer_takes_24_operations():
+def test_a_layer_takes_25_operations():
     """As few as can be without kernels of one's own: on a GPU the number of launches is the time of a step."""
     spec = GraphSpec(nodes=(graphs.ATOMS,), outputs=1)
     batch = Batch.from_data_list([add_hops(graph, 4) for graph in graphs.zinc(3)])
@@ -260,10 +259,4 @@ def test_a_layer_takes_24_operations():
         with counted() as counts:
             model(batch).sum().backward()
         totals.append(counts.total())
-    assert totals[1] - totals[0] <= 24
-
-
-def test_what_gelu_makes_one():
-    for form, number in ONE.items():
-        given = F.gelu(torch.full((), number, dtype=torch.float64), approximate=form)
-        assert given.item() == pytest.approx(1, abs=1e-15)
+    assert totals[1] - totals[0] <= 25
