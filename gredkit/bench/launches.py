@@ -1,4 +1,7 @@
-"""The operations of a training step: on a GPU each is a launch, and a step over small graphs waits for little else."""
+"""The operations of a training step: on a GPU each is a launch, and a step over small graphs waits for little else.
+
+As in training, what follows from the whole numbers of a batch is computed on the host, and the batch is copied.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -105,7 +108,7 @@ def _step(setting: Setting, model: nn.Module) -> Counter[str]:
 def table(result: dict[str, Any]) -> Table:
     """One row per model."""
     title = """operations of a training step without compiled kernels, which are launches on a GPU
-views and allocations do not count; forward, loss, backward and optimiser do, and what is computed from the batch"""
+views and allocations do not count; the copy of the batch, forward, loss, backward and optimiser do"""
     shown = Table(title=title, title_justify="left", title_style="bold")
     for column in ("model", "layers", "operations", "one more layer", "most often"):
         shown.add_column(column, justify="left" if column == "most often" else "right")

@@ -1,7 +1,7 @@
 """What follows from the whole numbers of a batch alone: computed when it is needed or, for a GPU, ahead on the host.
 
 A hop index takes dozens of operations on small integers. On a device without compiled kernels each of them is a launch,
-so `GraphModel.prepare` computes all of them before a batch moves there, and the models find them in the batch.
+so `GraphModel.prepare_batch` computes all of them before a batch moves there, and the models find them in the batch.
 """
 
 import copy

@@ -2,8 +2,9 @@
 
 On a GPU a step over small graphs costs launches, not arithmetic. So what depends on parameters alone is computed for
 all layers at once, and so are the gradients of the weights; what is left for each layer are 12 operations in the
-forward and 13 in the backward pass. This is the same function as the modules of `gredkit.nn.layer`;
-`gredkit.nn.kernels.choice` decides when it is used. (A half gate with dropout takes a few more.)
+forward and 13 in the backward pass, and one less in each where places have sets of their own. (A half gate takes a few
+more.) This is the same function as the modules of `gredkit.nn.layer`; `gredkit.nn.kernels.choice` decides when it is
+used.
 """
 
 from collections.abc import Sequence

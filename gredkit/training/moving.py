@@ -11,7 +11,7 @@ from torch_geometric.data import Batch
 
 from gredkit.nn.prepared import KEY, to_prepare
 
-UNIT = 8  # bytes; every tensor begins at a multiple of it
+UNIT = 16  # bytes, the size of the largest number; every tensor begins at a multiple of it
 
 
 def moved(batch: Batch, device: torch.device, model: nn.Module | None = None) -> Batch:
@@ -52,7 +52,7 @@ class Parcel(NamedTuple):
 def pack(batch: Batch, model: nn.Module | None = None, pin: bool = False) -> Parcel:
     """A batch in main memory, ready to be moved; `pin` for a copy that does not hold up the host."""
     batch = to_prepare(batch)
-    if (prepare := getattr(model, "prepare", None)) is not None:
+    if (prepare := getattr(model, "prepare_batch", None)) is not None:
         prepare(batch)
     rest = copy.copy(batch)
     names = [name for name, value in batch.to_dict().items() if _is_plain(value)]

@@ -51,7 +51,7 @@ def test_every_tensor_arrives_as_it_was():
         Data(x=torch.rand(2, 2), flag=torch.tensor([False]), number=torch.tensor(9, dtype=torch.int16), name="b"),
     ]
     batch = Batch.from_data_list(several)
-    batch.nothing, batch.complex = torch.empty(0, 4), torch.rand(3, 2, dtype=torch.complex64).mT
+    batch.nothing, batch.complex = torch.empty(0, 4), torch.rand(3, 2, dtype=torch.complex128).mT
     batch.inside = {"y": torch.ones(2)}
     before = {name: value.clone() for name, value in batch.to_dict().items() if isinstance(value, torch.Tensor)}
     there = pack(batch).to(CPU, copies=True)

@@ -76,7 +76,7 @@ class GraphModel(nn.Module):
         """What each graph must carry: the positional encodings among the parts, and what a model adds."""
         return structures_in(self)
 
-    def prepare(self, batch: Data) -> None:
+    def prepare_batch(self, batch: Data) -> None:
         """Compute on the host what follows from the whole numbers of a batch: what `once` then remembers.
 
         It is only called for a batch that moves to another device.

@@ -74,8 +74,8 @@ class GRED(GraphModel):
     def needs(self, K: int | None) -> list[Structure]:
         return [*self.sequence.needs(K), *super().needs(K)]
 
-    def prepare(self, batch: Data) -> None:
-        super().prepare(batch)
+    def prepare_batch(self, batch: Data) -> None:
+        super().prepare_batch(batch)
         if next(self.sequence.parameters(), None) is None:
             prepare(self.layers, self.sequence(batch))
         if self.edge_features is not None:
