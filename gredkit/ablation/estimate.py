@@ -69,7 +69,7 @@ def measure(trial: Trial) -> Pace:
     network.train()
     for _ in range(2):  # the first step allocates memory and loads kernels
         begin = time.perf_counter()
-        for batch in batches(DataLoader(graphs, recipe.batch_size), device):
+        for batch in batches(DataLoader(graphs, recipe.batch_size), device, network):
             train_step(network, state, batch, task, recipe.learning_rate).item()  # waits for the device
         training = (time.perf_counter() - begin) / len(graphs)
     begin = time.perf_counter()

@@ -1,4 +1,7 @@
-"""The operations of a training step: on a GPU each is a launch, and a step over small graphs waits for little else."""
+"""The operations of a training step: on a GPU each is a launch, and a step over small graphs waits for little else.
+
+As in training, what follows from the whole numbers of a batch is computed on the host, and the batch is copied.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,6 +21,8 @@ from gredkit.bench.training import training
 from gredkit.nn.kernels.usable import without_kernels
 from gredkit.nn.models.base import add_needs
 from gredkit.registry import MODELS
+from gredkit.training.evaluation import CPU
+from gredkit.training.moving import pack
 
 GRAPHS = 8  # in a batch; the number of operations hardly depends on it
 OTHERS = "zinc"  # the setting of the models that are not GRED
@@ -25,6 +30,9 @@ NO_LAUNCH = (
     "empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "lift_fresh", "promote_types",
     "_unsafe_view",  # a view of what nobody else sees
 )  # fmt: skip
+
+
+COPY_FIRST = ("addmm", "baddbmm")  # a GPU copies the matrix that is added, unless the result takes its place
 
 
 class Operations(TorchDispatchMode):
@@ -38,6 +46,8 @@ class Operations(TorchDispatchMode):
         name = function.overloadpacket.__name__
         if function.namespace == "aten" and not function.is_view and name not in NO_LAUNCH:
             self.counts[name] += 1
+            if name in COPY_FIRST and arguments[0].dim() > 1 and (options or {}).get("beta", 1):
+                self.counts["copy_"] += 1
         return function(*arguments, **(options or {}))
 
 
@@ -88,16 +98,17 @@ def _model(setting: Setting, layers: int, build: Callable[[int], nn.Module]) -> 
 def _step(setting: Setting, model: nn.Module) -> Counter[str]:
     step = training(model, setting.loss)
     batch = Batch.from_data_list([add_needs(graph, model, setting.K) for graph in setting.graphs(GRAPHS)])
-    step(batch)  # allocates gradients and the optimiser's state
+    parcel = pack(batch, model)  # on the host, as in training
+    step(parcel.to(CPU))  # allocates gradients and the optimiser's state
     with counted() as counts:
-        step(batch)
+        step(parcel.to(CPU, copies=True))
     return counts
 
 
 def table(result: dict[str, Any]) -> Table:
     """One row per model."""
     title = """operations of a training step without compiled kernels, which are launches on a GPU
-views and allocations do not count; forward, loss, backward and optimiser do, and what is computed from the batch"""
+views and allocations do not count; the copy of the batch, forward, loss, backward and optimiser do"""
     shown = Table(title=title, title_justify="left", title_style="bold")
     for column in ("model", "layers", "operations", "one more layer", "most often"):
         shown.add_column(column, justify="left" if column == "most often" else "right")

@@ -18,6 +18,10 @@ from gredkit.nn.kernels.index import Index
 from gredkit.nn.kernels.known import trusted
 from gredkit.nn.kernels.recurrent import States
 from gredkit.nn.kernels.usable import outlived
+from gredkit.nn.prepared import once
+from gredkit.nn.stack_index import StackIndex
+
+NOT_COPIED = ("row_node", "row_hop", "index", "states")
 
 
 class Packed(NamedTuple):
@@ -56,14 +60,14 @@ class HopIndex:
         """The index of a PyG batch of `HopData`, or of a single `HopData`."""
         if "hop_seq_set" not in batch:
             raise UserError("this graph has no hop index: call gredkit.add_hops on it first")
-        size = batch.hop_set_size
-        return cls(
-            set_size=torch.cat([size, size.new_zeros(1)]).long(),
-            set_member=batch.hop_set_member.long(),
-            seq_length=batch.hop_seq_length.long(),
-            seq_set=batch.hop_seq_set.long(),
-            **_reach(batch),
-        )
+        size, member = batch.hop_set_size, batch.hop_set_member
+        length, sets = batch.hop_seq_length, batch.hop_seq_set
+
+        def make() -> HopIndex:
+            all_sizes = torch.cat([size, size.new_zeros(1)]).long()
+            return cls(all_sizes, member.long(), length.long(), sets.long(), **_reach(batch))
+
+        return once(batch, "hops", (size, member, length, sets), make)
 
     @classmethod
     def with_edges(cls, batch: Data) -> HopIndex:
@@ -95,6 +99,10 @@ class HopIndex:
             steps=batch.hop_step_index,
             **reach,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a copy, without what is needed only to make the rest."""
+        return {name: value for name, value in vars(self).items() if name not in NOT_COPIED}
 
     @property
     def num_nodes(self) -> int:
@@ -183,12 +191,9 @@ class HopIndex:
         return Incidence(starts(self.mask.flatten().long()), self.seq_set, self.num_sets + 1)
 
     @cached_property
-    def sums_of_written(self) -> Incidence:
-        """[S + 1 x S + 1 + N] the sums over the sets of what a layer writes: a row per set, of which a node reads that
-        of its own, and a row per node."""
-        sets = self.sets
-        of_node = torch.stack([self.targets.columns[sets.columns], sets.columns + sets.num_rows], 1)
-        return Incidence(2 * sets.start, of_node.flatten(), sets.num_rows + self.num_nodes)
+    def stack(self) -> StackIndex:
+        """The sequences in the form that `gredkit.nn.stacked` uses."""
+        return StackIndex.of(self)
 
     @cached_property
     def index(self) -> Index:

@@ -1,6 +1,5 @@
 """The hop matrices of an LRU: those of one layer, and those of all layers at once with a backward pass of its own."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -27,56 +26,62 @@ def hop_matrices(
 class HopMatrices(NamedTuple):
     """Re[W_out Λ^k exp(γ) W_in] for k = 0..width - 1, transposed, of every layer; and what the backward pass reads.
 
+    Signs come as tensors, so that they are part of products and copies that are needed anyhow.
+
     Shape: matrices [layers, width * dim in, dim out]
     """
 
     matrices: Tensor
-    rates: Tensor  # [2, layers, 1, n] -log|Λ| and the phase of Λ
-    hops: Tensor  # [width, 1]
+    rates: Tensor  # [2, layers, n] -log|Λ| and the phase of Λ
+    places: Tensor  # [width, 1, 2] -k and k
+    signs: Tensor  # [2, 2] 1, 1 and 1, -1
     powers: Tensor  # [layers, width, n] Λ^k exp(γ), complex
-    into: Tensor  # [layers, dim in, n] W_in transposed, complex
     filtered: Tensor  # [layers, width * dim in, 2 n] Λ^k exp(γ) W_in, real beside imaginary parts
-    out: Tensor  # [layers, 2 n, dim out] W_out conjugated and transposed, real beside imaginary parts
+    out: Tensor  # [2, layers, 2 n, dim out] W_out transposed and the same conjugated, real beside imaginary parts
 
     @classmethod
-    def of(cls, recurrences: Sequence[Sequence[Tensor]], width: int) -> "HopMatrices":
-        """From ν, θ, γ and both parts of W_in [n, d] and W_out [d, n] of each layer."""
-        layers, (n, d) = len(recurrences), recurrences[0][3].shape
-        # Where all states share one Λ, its ν and θ have the size 1.
-        kinds = zip(*recurrences, strict=True)
-        flat = torch.cat([one.expand(n) if one.dim() == 1 else one.flatten() for kind in kinds for one in kind])
-        rate, re, im, from_re, from_im = flat.split([3 * layers * n, *[layers * n * d] * 4])
-        rates, gammas = rate.view(3, layers, 1, n).split([2, 1])
-        rates = rates.exp()
-        hops = torch.arange(width, device=flat.device, dtype=flat.dtype)[:, None]
-        decay, angle = (rates * hops).unbind()
-        powers = torch.polar((gammas[0] - decay).exp_(), angle)
-        into = torch.complex(re, im).view(layers, n, d).mT
-        filtered = torch.empty(layers, width, d, n, dtype=powers.dtype, device=powers.device)
-        torch.mul(powers[:, :, None], into[:, None], out=filtered)
+    def of(cls, rates: Tensor, into: Tensor, out: Tensor, places: Tensor, signs: Tensor) -> "HopMatrices":
+        """From the weights as `gredkit.nn.stacked_weights.Stacks` has them, and whole numbers.
+
+        Shape: rates [4, layers, n], into [2, layers, n, dim in], out [2, layers, n, dim out]
+        """
+        (_, layers, n, d), width = into.shape, len(places)
+        exponents = into.new_empty(layers, width, n, 2)
+        rates, added = rates[:2].exp(), rates[2:]
+        first, second = (part[:, :, None].permute(1, 2, 3, 0) for part in (added, rates))
+        torch.addcmul(first, second, places, out=exponents)
+        powers = torch.view_as_complex(exponents).exp_()
+        filtered = powers.new_empty(layers, width, d, n)
+        torch.mul(powers[:, :, None], torch.complex(*into).mT[:, None], out=filtered)
         filtered = torch.view_as_real(filtered).view(layers, width * d, 2 * n)
-        out = torch.view_as_real(torch.complex(from_re, from_im.neg_()).view(layers, d, n)).flatten(2).mT
-        return cls(torch.bmm(filtered, out), rates, hops, powers, into, filtered, out)
+        both = out.new_empty(2, layers, n, 2, out.shape[-1])
+        torch.mul(out.permute(1, 2, 0, 3), signs[:, None, None, :, None], out=both)
+        both = both.flatten(2, 3)
+        return cls(torch.bmm(filtered, both[1]), rates, places, signs, powers, filtered, both)
 
-    def backward(self, into_matrices: Tensor, shared: bool) -> list[tuple[Tensor, ...]]:
-        """The gradients of what `of` was given, for each layer.
+    def backward(self, into_matrices: Tensor, into: Tensor, shared: bool) -> list[tuple[Tensor, ...]]:
+        """The gradients of ν, θ, γ and both parts of W_in [n, d] and W_out [d, n] of each layer.
 
-        Shape: into_matrices [layers, width * dim in, dim out]
+        Shape: into_matrices [layers, width * dim in, dim out], into [2, layers, n, dim in] as for `of`
 
         shared: whether all states of a layer share one Λ
         """
-        layers, width, n = self.powers.shape
-        d = self.into.shape[1]
-        into_out = torch.empty(2, layers, d, n, device=self.rates.device, dtype=self.rates.dtype)
-        into_out.copy_(torch.bmm(into_matrices.mT, self.filtered).view(layers, d, n, 2).permute(3, 0, 1, 2))
-        into_out[1].neg_()
-        filtered = torch.view_as_complex(torch.bmm(into_matrices, self.out.mT).view(layers, width, d, n, 2))
-        into_in = torch.empty(2, layers, n, d, device=self.rates.device, dtype=self.rates.dtype)
-        into_in.copy_(torch.view_as_real((filtered * self.powers.conj()[:, :, None]).sum(1)).permute(3, 0, 2, 1))
-        # With q = conj(∂Λ^k exp(γ)) Λ^k exp(γ), Re q belongs to its logarithm and -Im q to its phase.
-        into_powers = (filtered.mul_(self.into.conj()[:, None])).sum(2)
-        q = torch.view_as_real(into_powers.conj() * self.powers)
-        into_gamma = q[..., 0].sum(1)
-        into_rates = (q * self.hops[:, None]).sum(1).neg_().permute(2, 0, 1) * self.rates[:, :, 0]
+        (_, layers, n, d), width = into.shape, len(self.places)
+        signs = self.signs[1].view(2, 1, 1, 1)
+        into_out = into.new_empty(2, layers, self.out.shape[-1], n)
+        product = torch.bmm(into_matrices.mT, self.filtered).view(layers, -1, n, 2)
+        torch.mul(product.permute(3, 0, 1, 2), signs, out=into_out)
+        # All that follows is the conjugate of a gradient: then nothing has to be conjugated before it is multiplied.
+        filtered = torch.view_as_complex(torch.bmm(into_matrices, self.out[0].mT).view(layers, width, d, n, 2))
+        product = torch.view_as_real((filtered * self.powers[:, :, None]).sum(1))
+        into_in = torch.empty_like(into)
+        torch.mul(product.permute(3, 0, 2, 1), signs, out=into_in)
+        # The real part of ∂Λ^k exp(γ) conjugated times Λ^k exp(γ) belongs to the logarithm, the other to the phase.
+        exponents = filtered.mul_(torch.view_as_complex(self.filtered.view(layers, width, d, n, 2))).sum(2)
+        exponents = torch.view_as_real(exponents)
+        into_gamma = exponents[..., 0].sum(1)
+        into_rates = torch.empty_like(self.rates)
+        products = (exponents * self.places[..., :1]).sum(1)
+        torch.mul(products.permute(2, 0, 1), self.rates, out=into_rates)
         into_rates = into_rates.sum(-1, keepdim=True) if shared else into_rates
-        return list(zip(*into_rates.contiguous(), into_gamma, *into_in, *into_out, strict=True))
+        return list(zip(*into_rates, into_gamma, *into_in, *into_out, strict=True))

@@ -57,6 +57,9 @@ class Incidence:
         grouped.__dict__["transposed"] = cls.one_a_row(columns, num_columns)  # a new object, to avoid a reference cycle
         return grouped
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "sums"}  # a copy checks its own
+
     @property
     def num_rows(self) -> int:
         return self.columns.numel() if self.single else self.start.numel() - 1
@@ -76,6 +79,11 @@ class Incidence:
         by_entry = Incidence(self.start, torch.arange(count, device=self.start.device), count)
         by_entry.__dict__["transposed"] = Incidence.one_a_row(self.entry_row, self.num_rows)
         return by_entry
+
+    @cached_property
+    def divisor(self) -> Tensor:
+        """[rows, 1] what the sum of a row is divided by for its mean: its number of entries, but 1 if it has none."""
+        return self.start.diff().clamp(min=1)[:, None]
 
     @cached_property
     def transposed(self) -> Incidence:

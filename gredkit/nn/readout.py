@@ -7,6 +7,7 @@ from torch_geometric.data import Data
 from gredkit import ranges
 from gredkit.errors import UserError
 from gredkit.nn.incidence import Incidence
+from gredkit.nn.prepared import once
 from gredkit.nn.segments import segment_reduce
 
 READOUTS = ("sum", "mean", "max", "node")
@@ -30,6 +31,10 @@ def read_out(h: Tensor, batch: Data, readout: str) -> Tensor:
     """
     if readout == "node":
         return h
-    start = batch.ptr if "ptr" in batch else torch.tensor([0, len(h)], device=h.device)
-    nodes = Incidence(start, torch.arange(len(h), device=h.device), len(h))
-    return segment_reduce(h, nodes, readout)
+    return segment_reduce(h, nodes_of(batch, len(h), h.device), readout)
+
+
+def nodes_of(batch: Data, count: int, device: torch.device) -> Incidence:
+    """[graphs x nodes] the nodes of each graph."""
+    start = batch.ptr if "ptr" in batch else torch.tensor([0, count], device=device)
+    return once(batch, "nodes", (start,), lambda: Incidence(start, torch.arange(count, device=device), count))

@@ -58,8 +58,7 @@ def segment_reduce(x: Tensor, sets: Incidence, reduce: str, backend: str = "nati
     total = _scatter_sum(x[sets.columns], sets.start) if backend == "torch_scatter" else sets.sum(x)
     if reduce == "sum":
         return total
-    size = sets.start.diff().clamp(min=1).to(x.dtype)
-    return total / size[:, None]
+    return total / sets.divisor
 
 
 def sum_entries(rows: Tensor, sets: Incidence, backend: str = "native") -> Tensor:

@@ -2,8 +2,9 @@
 
 On a GPU a step over small graphs costs launches, not arithmetic. So what depends on parameters alone is computed for
 all layers at once, and so are the gradients of the weights; what is left for each layer are 12 operations in the
-forward and 13 in the backward pass. This is the same function as the modules of `gredkit.nn.layer`;
-`gredkit.nn.kernels.choice` decides when it is used. (A half gate with dropout takes a few more.)
+forward and 13 in the backward pass, and one less in each where places have sets of their own. (A half gate takes a few
+more.) This is the same function as the modules of `gredkit.nn.layer`; `gredkit.nn.kernels.choice` decides when it is
+used.
 """
 
 from collections.abc import Sequence
@@ -13,21 +14,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.hop_matrices import HopMatrices, hop_matrices
-from gredkit.nn.incidence import Incidence
+from gredkit.nn.stack_index import StackIndex
+from gredkit.nn.stacked_weights import DROPPED, Gates, Stacks, Weights, scale_value
 
 aten = torch.ops.aten
-DROPPED = -1e9  # added to what gelu or a gate reads, it makes the result exactly 0, and its slope too
-BITS = 16  # of the random number that decides whether one value is dropped
 MOST_AT_ONCE = 2**25  # numbers in one gradient of all layers; above that, each layer multiplies its own
 
 
 class Common(NamedTuple):
     """What all layers have in common."""
 
-    sequences: HopIndex
-    sets: Incidence
+    where: StackIndex
     depth: int
     gelu: str
     eps: float
@@ -41,85 +39,6 @@ def stacked(of: Common, h: Tensor, weights: Sequence[Sequence[Tensor]]) -> Tenso
     Shape: h [nodes, d] -> [nodes, d]
     """
     return _Stacked.apply(of, h, *(one for layer in weights for one in layer))
-
-
-class _Weights(NamedTuple):
-    """The weights of one layer."""
-
-    norm: Tensor
-    norm_bias: Tensor
-    up: Tensor
-    up_bias: Tensor
-    down: Tensor
-    down_bias: Tensor
-    last_norm: Tensor
-    last_norm_bias: Tensor
-    recurrence: tuple[Tensor, ...]  # ν, θ, γ, and both parts of W_in and W_out
-    glu: tuple[Tensor, ...]  # weight and bias of the value, which a half gate does not have, and of the gate
-
-    @classmethod
-    def each(cls, flat: Sequence[Tensor], depth: int) -> "list[_Weights]":
-        size = len(flat) // depth
-        found = []
-        for i in range(0, len(flat), size):
-            norm, norm_bias, up, up_bias, down, down_bias, last, last_bias, *rest = flat[i : i + size]
-            recurrence, glu = tuple(rest[:7]), tuple(rest[7:])
-            found.append(cls(norm, norm_bias, up, up_bias, down, down_bias, last, last_bias, recurrence, glu))
-        return found
-
-
-class _Gates(NamedTuple):
-    """The gates of all layers.
-
-    Dropout needs no operation in a layer: masks are part of what is added, and the scale of what is left is part of
-    the weights.
-    """
-
-    weight: Tensor  # [layers, forms * d, d]
-    added: Tensor  # [layers, nodes or 1, (1 + forms) * d] to what gelu reads, then to what the gate reads
-    forms: int  # 2: value and gate; 1: only the gate
-    left: float  # 1 / (1 - the share that is dropped)
-
-    @classmethod
-    def of(cls, layers: Sequence[_Weights], share: float, nodes: int) -> "_Gates":
-        depth, d, forms = len(layers), len(layers[0].norm), len(layers[0].glu) // 2
-        flat = torch.cat([one.reshape(-1) for part in (0, 1) for layer in layers for one in layer.glu[part::2]])
-        weight, bias = flat.view(-1, d).split([depth * forms * d, depth * forms])
-        weight, bias = weight.view(depth, forms * d, d), bias.view(depth, 1, forms, d)
-        if not share:
-            return cls(weight, F.pad(bias, (0, 0, 1, 0)).flatten(2), forms, 1.0)
-        threshold = min(round(share * 2**BITS), 2**BITS - 1)
-        left = 1 / (1 - threshold / 2**BITS)
-        gates = cls(weight, flat.new_empty(depth, nodes, (1 + forms) * d), forms, left)
-        _scale(weight, bias[:, 0], left)
-        added = gates.added.view(depth, nodes, 1 + forms, d)
-        masks = added[:, :, ::forms]  # of what gelu reads, and of the gate
-        torch.lt(_random(masks.shape, flat.device), threshold - 2 ** (BITS - 1), out=masks)
-        masks.mul_(DROPPED)
-        added[:, :, forms] += bias[:, :, -1]
-        if forms == 2:
-            added[:, :, 1] = bias[:, :, 0]
-        return gates
-
-
-def _scale(weight: Tensor, bias: Tensor, left: float) -> None:
-    """Multiply by the scale of what dropout leaves: once for what gelu gave, once for what the gate gives.
-
-    Shape: weight [layers, forms * d, d], bias [layers, forms, d]
-    """
-    if left == 1.0:
-        return
-    weight.mul_(left)
-    if bias.shape[1] == 2:
-        weight[:, : bias.shape[2]].mul_(left)
-        bias[:, 0].mul_(left)
-
-
-def _random(shape: Sequence[int], device: torch.device) -> Tensor:
-    """Random numbers of 16 bits: four of each draw, which is several times faster on a CPU than `bernoulli_`."""
-    count = torch.Size(shape).numel()
-    draws = torch.empty(-(-count // 4), dtype=torch.int64, device=device).random_(-(2**63), None)
-    return draws.view(torch.int16)[:count].view(shape)
 
 
 class _Rooms:
@@ -136,100 +55,105 @@ class _Rooms:
 class _Stacked(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, of: Common, h: Tensor, *flat: Tensor) -> Tensor:
-        layers = _Weights.each(flat, of.depth)
-        nodes, d = h.shape
-        sets, m, width = of.sets.num_rows, len(layers[0].up), of.sequences.width
-        hops = HopMatrices.of([one.recurrence for one in layers], width)
-        gates = _Gates.of(layers, of.dropout, nodes)
+        layers = Weights.each(flat, of.depth)
+        index, (nodes, d) = of.where, h.shape
+        sets, m, width = index.sets.num_rows, len(layers[0].up), index.width
+        stacks = Stacks.of(layers)
+        hops = HopMatrices.of(stacks.rates, stacks.into, stacks.out, index.places, index.signs)
+        gates = Gates.of(stacks.gate, stacks.gate_bias, of.dropout, nodes)
         rooms = _Rooms(
             h, of.depth if of.keep else 1,
-            (sets + nodes, d), (sets, m), (sets, m), (nodes * width, d), (nodes, d), (nodes, d), (nodes, 2 * d),
+            (sets + nodes, d), (sets, m), (sets, m), (nodes, d), *([(nodes * width, d)] if index.grid else []),
         )  # fmt: skip
         kept: list[Tensor] = []
-        a = of.sets.product(h)
+        a = index.sets.product(h)
         for i, one in enumerate(layers):
-            written, u, g, rows, y, read, gated = rooms[i]
+            written, u, g, read, *looked_up = rooms[i]
             n, *first = torch.native_layer_norm(a, [d], one.norm, one.norm_bias, of.eps)
             torch.addmm(one.up_bias, n, one.up.mT, out=u)
             aten.gelu.out(u, approximate=of.gelu, out=g)
             x = torch.add(a, torch.addmm(one.down_bias, g, one.down.mT), out=written[:sets])
             z, *last = torch.native_layer_norm(x, [d], one.last_norm, one.last_norm_bias, of.eps)
-            of.sequences.grid.product_into(rows, z)
-            to_gelu, to_gate = gates.added[i].split([d, gates.forms * d], 1)
-            torch.addmm(to_gelu, rows.view(nodes, width * d), hops.matrices[i], out=y)
-            aten.gelu.out(y, approximate=of.gelu, out=read)  # not into a part of rows: on CPUs that may write elsewhere
-            if gates.forms == 1:
-                gated[:, :d] = read
-            torch.addmm(to_gate, read, gates.weight[i].mT, out=gated[:, -gates.forms * d :])
+            if index.grid:
+                index.grid.product_into(looked_up[0], z)
+                z = looked_up[0]
+            y, gated = gates.added[i].split([d, gates.forms * d], 1)
+            y.addmm_(z.view(nodes, width * d), hops.matrices[i])  # in its place: otherwise a GPU copies it first
+            aten.gelu.out(y, approximate=of.gelu, out=read)
+            gated.addmm_(read, gates.weight[i].mT, alpha=gates.left)
+            gated = torch.cat([read, gated], 1) if gates.forms == 1 else gated
             aten.glu.out(gated, 1, out=written[sets:])
             if gates.forms == 1 and gates.left != 1.0:
                 written[sets:].mul_(gates.left**2)
             if of.keep:
-                kept += [a, n, *first, *last]
+                kept += [a, n, z, y, gated, *first, *last]
             if i + 1 < of.depth:
-                a = of.sequences.sums_of_written.product(written)
+                a = index.sums.product(written)
         if of.keep:
             ctx.of, ctx.forms, ctx.left = of, gates.forms, gates.left
-            ctx.save_for_backward(h, gates.weight, *hops, *rooms.rooms, *kept, *flat)
-        return written[sets:] + written.index_select(0, of.sequences.targets.columns)
+            ctx.save_for_backward(h, gates.weight, stacks.into, gates.added, *hops, *rooms.rooms, *kept, *flat)
+        return index.written.product(written)
 
     @staticmethod
     def backward(ctx: Any, into: Tensor) -> Any:
         of: Common = ctx.of
-        h, gate_weight, *saved = ctx.saved_tensors
+        h, gate_weight, into_state, added, *saved = ctx.saved_tensors
         fields = len(HopMatrices._fields)
         hops, saved = HopMatrices(*saved[:fields]), saved[fields:]
-        (written, u, g, rows, y, read, gated), saved = saved[:7], saved[7:]
-        kept, flat = saved[: 6 * of.depth], saved[6 * of.depth :]
+        rooms = 5 if of.where.grid else 4
+        (written, u, g, read, *looked_up), saved = saved[:rooms], saved[rooms:]
+        kept, flat = saved[: 9 * of.depth], saved[9 * of.depth :]
         if torch.is_grad_enabled():  # this is the effect of `create_graph=True`
-            return None, *_differentiable(of, [h, *flat], y, gated, ctx.left, into)
-        layers = _Weights.each(flat, of.depth)
-        nodes, d = h.shape
-        sets, m = of.sets.num_rows, len(layers[0].up)
+            return None, *_differentiable(of, [h, *flat], added, ctx.left, into)
+        layers = Weights.each(flat, of.depth)
+        index, (nodes, d) = of.where, h.shape
+        sets, m = index.sets.num_rows, len(layers[0].up)
         at_once = of.depth if of.depth * sets * max(m, d) <= MOST_AT_ONCE else 1
         gradients = _Rooms(h, at_once, (sets, m), (nodes, d), (nodes, 2 * d))
         norms: list[list[Tensor]] = []
-        waiting: list[tuple[Tensor, Tensor]] = []  # n and the gradient of x, of layers whose products are still to do
+        waiting: list[list[Tensor]] = []  # n, the gradient of x and z, of layers whose products are still to do
         products: list[list[Tensor]] = []
         for i in reversed(range(of.depth)):
             one = layers[i]
-            a, n, mean, rstd, last_mean, last_rstd = kept[6 * i : 6 * i + 6]
+            a, n, z, y, gated, mean, rstd, last_mean, last_rstd = kept[9 * i : 9 * i + 9]
             into_u, into_y, into_gated = gradients[i]
             from_gate = into * ctx.left**2 if ctx.forms == 1 and ctx.left != 1.0 else into
-            aten.glu_backward.grad_input(from_gate, gated[i], 1, grad_input=into_gated)
-            if ctx.forms == 2:
-                into_read = into_gated @ gate_weight[i]
-            else:
-                into_read = torch.addmm(into_gated[:, :d], into_gated[:, d:], gate_weight[i])
-            aten.gelu_backward.grad_input(into_read, y[i], approximate=of.gelu, grad_input=into_y)
-            into_z = of.sequences.grid.transposed.product((into_y @ hops.matrices[i].mT).view(-1, d))
+            aten.glu_backward.grad_input(from_gate, gated, 1, grad_input=into_gated)
+            into_read = torch.empty_like(into) if ctx.forms == 2 else into_gated[:, :d]
+            into_read.addmm_(into_gated[:, -ctx.forms * d :], gate_weight[i], alpha=ctx.left, beta=2 - ctx.forms)
+            aten.gelu_backward.grad_input(into_read, y, approximate=of.gelu, grad_input=into_y)
+            into_z = (into_y @ hops.matrices[i].mT).view(-1, d)
+            into_z = index.grid.transposed.product(into_z) if index.grid else into_z
             into_x, *of_last_norm = aten.native_layer_norm_backward(
                 into_z, written[i, :sets], [d], last_mean, last_rstd, one.last_norm, one.last_norm_bias, [True] * 3
             )
-            into_x.index_add_(0, of.sequences.targets.columns, into)
+            into_x.index_add_(0, index.targets.columns, into)
             aten.gelu_backward.grad_input(into_x @ one.down, u[i], approximate=of.gelu, grad_input=into_u)
             into_a, *of_norm = aten.native_layer_norm_backward(
                 into_u @ one.up, a, [d], mean, rstd, one.norm, one.norm_bias, [True] * 3
             )
-            into = of.sets.transposed.product(into_a.add_(into_x))
+            into = index.sets.transposed.product(into_a.add_(into_x))
             norms.insert(0, [*of_norm, *of_last_norm])
-            waiting.insert(0, (n, into_x))
+            waiting.insert(0, [n, into_x, *([] if looked_up else [z])])
             if len(waiting) == at_once:
                 these = slice(i, i + at_once)
-                ns, xs = (torch.stack(kind) for kind in zip(*waiting, strict=True))
-                us, ys, gates = gradients.rooms
-                gates = gates[:, :, -ctx.forms * d :]
-                rows_of = rows[these].view(at_once, nodes, -1)
+                kinds = [one for kind in zip(*waiting, strict=True) for one in kind]
+                ns, xs, *zs = torch.stack(kinds).view(-1, at_once, sets, d)
+                rows = (zs[0] if zs else looked_up[0][these]).view(at_once, nodes, -1)
+                us, ys, gated_of = gradients.rooms
+                gated_of = gated_of[..., -ctx.forms * d :]
                 products.insert(0, [
                     torch.bmm(us.mT, ns), us.sum(1), torch.bmm(xs.mT, g[these]), xs.sum(1),
-                    torch.bmm(gates.mT, read[these]), gates.sum(1), torch.bmm(rows_of.mT, ys),
+                    torch.baddbmm(gate_weight[these], gated_of.mT, read[these], beta=0, alpha=ctx.left),
+                    gated_of.sum(1), torch.bmm(rows.mT, ys),
                 ])  # fmt: skip
                 waiting = []
         up, up_bias, down, down_bias, gate, gate_bias, matrices = (
             torch.cat(kind) if len(kind) > 1 else kind[0] for kind in zip(*products, strict=True)
         )
-        _scale(gate, gate_bias.view(of.depth, ctx.forms, d), ctx.left)
-        recurrences = hops.backward(matrices, shared=len(layers[0].recurrence[0]) == 1)
+        for of_gate in (gate, gate_bias):
+            scale_value(of_gate, ctx.forms, ctx.left)
+        recurrences = hops.backward(matrices, into_state, shared=len(layers[0].recurrence[0]) == 1)
         each = zip(norms, up, up_bias, down, down_bias, recurrences, gate, gate_bias, strict=True)
         by_layer = (
             (*norm[:2], *mlp, *norm[2:], *recurrence, *_alternating(weight.split(d), bias.split(d)))
@@ -243,34 +167,35 @@ def _alternating(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> list[Te
 
 
 def _differentiable(
-    of: Common, inputs: Sequence[Tensor], y: Tensor, gated: Tensor, left: float, into: Tensor
+    of: Common, inputs: Sequence[Tensor], added: Tensor, left: float, into: Tensor
 ) -> list[Tensor | None]:
     """The gradients as functions of the inputs, which PyTorch can differentiate; what was dropped stays dropped."""
     with torch.enable_grad():
         each = [one.view_as(one) if one.requires_grad else one for one in inputs]  # layers may share their weights
-        kept = [(one > DROPPED / 2).to(into.dtype) * left for one in (y, gated[:, :, -y.shape[2] :])]
-        out = _as_written(of, each[0], _Weights.each(each[1:], of.depth), kept)
+        d = into.shape[1]
+        kept = [(one > DROPPED / 2).to(into.dtype) * left for one in (added[..., :d], added[..., -d:])]
+        out = _as_written(of, each[0], Weights.each(each[1:], of.depth), kept)
         wanted = [one for one in each if one.requires_grad]
         found = iter(torch.autograd.grad(out, wanted, into, create_graph=True, allow_unused=True))
     return [next(found) if one.requires_grad else None for one in each]
 
 
-def _as_written(of: Common, h: Tensor, layers: Sequence[_Weights], kept: Sequence[Tensor]) -> Tensor:
+def _as_written(of: Common, h: Tensor, layers: Sequence[Weights], kept: Sequence[Tensor]) -> Tensor:
     """The layers by operations that PyTorch differentiates.
 
     Shape: kept, the two masks with their scale, [layers, nodes, d] -> [nodes, d]
     """
-    sequences, width = of.sequences, of.sequences.width
+    index = of.where
     for i, one in enumerate(layers):
-        a = of.sets.sum(h)
+        a = index.sets.sum(h)
         n = F.layer_norm(a, a.shape[1:], one.norm, one.norm_bias, of.eps)
         x = a + F.linear(F.gelu(F.linear(n, one.up, one.up_bias), approximate=of.gelu), one.down, one.down_bias)
         z = F.layer_norm(x, a.shape[1:], one.last_norm, one.last_norm_bias, of.eps)
-        rows = sequences.grid.sum(z).view(len(h), -1)
+        rows = (index.grid.sum(z) if index.grid else z).view(len(h), -1)
         nu, theta, *others = one.recurrence
-        matrices = hop_matrices(width, nu.exp(), theta.exp(), *others).flatten(0, 1)
+        matrices = hop_matrices(index.width, nu.exp(), theta.exp(), *others).flatten(0, 1)
         read = F.gelu(rows @ matrices, approximate=of.gelu) * kept[0][i]
         *value, weight, bias = one.glu
         y = (F.linear(read, *value) if value else read) * F.linear(read, weight, bias).sigmoid() * kept[1][i]
-        h = y + sequences.targets.sum(x)
+        h = y + index.targets.sum(x)
     return h

@@ -11,6 +11,7 @@ from torch_geometric.loader import DataLoader
 from gredkit.data.task import Task
 from gredkit.errors import UserError
 from gredkit.training.device import autocast
+from gredkit.training.moving import moved
 
 CPU = torch.device("cpu")
 
@@ -59,10 +60,10 @@ def predict_all(
     return torch.cat([output for output, _ in _answers(model, graphs, batch_size, device, precision)]).cpu()
 
 
-def batches(loader: DataLoader, device: torch.device) -> Iterator[Batch]:
-    """The batches of a loader, moved to a device."""
+def batches(loader: DataLoader, device: torch.device, model: nn.Module | None = None) -> Iterator[Batch]:
+    """The batches of a loader, moved to a device for a model that is not compiled."""
     for batch in loader:
-        yield batch.to(device, non_blocking=True)
+        yield moved(batch, device, model)
 
 
 def at_least_single(outputs: Tensor) -> Tensor:
@@ -75,7 +76,7 @@ def _answers(
     model: nn.Module, graphs: Sequence[Data], batch_size: int, device: torch.device, precision: str
 ) -> Iterator[tuple[Tensor, Batch]]:
     model.eval()
-    for batch in batches(DataLoader(graphs, batch_size, pin_memory=device.type == "cuda"), device):
+    for batch in batches(DataLoader(graphs, batch_size), device, model):
         with autocast(device, precision):
             outputs = model(batch)
         yield at_least_single(outputs), batch

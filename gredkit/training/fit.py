@@ -122,7 +122,7 @@ def fit(
     while not state.is_over:
         epoch, begin = state.progress.epoch + 1, time.perf_counter()
         seed_all(mixed(seed, epoch))
-        loader = _shuffled(train, recipe.batch_size, mixed(seed, epoch, "order"), device)
+        loader = _shuffled(train, recipe.batch_size, mixed(seed, epoch, "order"))
         train_loss, rate = _train(network, state, loader, task, device)
         trained = time.perf_counter()
         if not math.isfinite(train_loss):
@@ -166,7 +166,7 @@ def _train(
     recipe, reductions = state.recipe, state.progress.plateau.reductions
     rate, total = 0.0, torch.zeros((), device=device)
     network.train()
-    for step, batch in enumerate(batches(loader, device), state.progress.steps):
+    for step, batch in enumerate(batches(loader, device, network), state.progress.steps):
         rate = recipe.learning_rate * factor(recipe, step, recipe.epochs * len(loader), reductions)
         total += train_step(network, state, batch, task, rate)
     return (total / len(loader)).item(), rate
@@ -188,14 +188,13 @@ def train_step(network: nn.Module, state: State, batch: Batch, task: Task, rate:
     return loss.detach()
 
 
-def _shuffled(graphs: Sequence[Data], batch_size: int, seed: int, device: torch.device) -> DataLoader:
+def _shuffled(graphs: Sequence[Data], batch_size: int, seed: int) -> DataLoader:
     return DataLoader(
         graphs,
         batch_size,
         shuffle=True,
         drop_last=len(graphs) > batch_size,  # as in the published code
         generator=torch.Generator().manual_seed(seed),
-        pin_memory=device.type == "cuda",
     )
 
 

@@ -17,6 +17,7 @@ from gredkit.nn import stacked
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.kernels.call import CALLED
 from gredkit.nn.layer import through
+from gredkit.nn.stacked_weights import DROPPED, Gates, Stacks, Weights
 
 DIM = 6
 HOPS = HopIndex.of(Batch.from_data_list([add_hops(graph, 5) for graph in graphs.molecules(9, 3)]))
@@ -125,13 +126,13 @@ def test_dropout_is_that_of_the_modules_with_the_same_masks(glu, monkeypatch):
     share, depth = 0.3, 2
     layers = built({"glu": glu, "dropout": share}, depth).train()
     drawn = []
-    of = stacked._Gates.of
+    of = Gates.of
 
     def remember(*arguments):
         drawn.append(of(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(stacked._Gates, "of", remember)
+    monkeypatch.setattr(Gates, "of", remember)
     found = with_gradients(through, layers, HOPS)
     assert is_stacked(found[0])
     torch.manual_seed(1)
@@ -143,7 +144,7 @@ def test_dropout_is_that_of_the_modules_with_the_same_masks(glu, monkeypatch):
     ):
         first, last = gates.added[..., :DIM], gates.added[..., -DIM:]
         for layer, *own in zip(layers, first, last, strict=True):
-            layer.dropout = Masks([(one > stacked.DROPPED / 2).double() * gates.left for one in own])
+            layer.dropout = Masks([(one > DROPPED / 2).double() * gates.left for one in own])
         theirs = way() if way else second_derivatives(one_by_one, layers, h)
         assert max(differences(expected, theirs)) < 1e-9
         assert gates.left == pytest.approx(1 / (1 - share), rel=1e-4)
@@ -165,13 +166,14 @@ def test_a_second_derivative_is_that_of_the_forward_pass():
 def test_what_share_is_dropped(share):
     torch.manual_seed(0)
     layers = built({"dropout": share}, 3)
-    weights = stacked._Weights.each([one for layer in layers for one in _weights(layer)], 3)
+    weights = Weights.each([one for layer in layers for one in _weights(layer)], 3)
     with torch.no_grad():
-        added = stacked._Gates.of(weights, share, 2000).added
+        stacks = Stacks.of(weights)
+        added = Gates.of(stacks.gate, stacks.gate_bias, share, 2000).added
     for part in (added[..., :DIM], added[..., -DIM:]):
-        dropped = (part < stacked.DROPPED / 2).double().mean().item()
+        dropped = (part < DROPPED / 2).double().mean().item()
         assert dropped == pytest.approx(share, abs=4 * (share * (1 - share) / part.numel()) ** 0.5)
-    assert (added[..., DIM : 2 * DIM] > stacked.DROPPED / 2).all()  # the value of the gate is not masked
+    assert (added[..., DIM : 2 * DIM] > DROPPED / 2).all()  # the value of the gate is not masked
     assert not torch.equal(added[0, :, :DIM], added[1, :, :DIM])
 
 

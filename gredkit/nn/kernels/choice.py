@@ -5,7 +5,7 @@ All three compute the same function. The kernels are used where `known` recognis
 modules that `known` recognises. Otherwise the modules are called.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from gredkit.nn.kernels import known, ops
 from gredkit.nn.kernels.usable import can_fuse, can_stack, is_ordinary
+from gredkit.nn.stack_index import StackIndex
 from gredkit.nn.stacked import Common, stacked
 
 if TYPE_CHECKING:
@@ -90,6 +91,24 @@ def _at_once(layers: Sequence[nn.Module], part: known.Part, x: Tensor, hops: "Ho
     return ops.layers(x, sequences.index, sets, sequences.width, weights, found.gelu, found.eps, found.dropout)
 
 
+def prepare(layers: nn.ModuleList, hops: "HopIndex") -> None:
+    """Compute on the host which forms of the hops `fused_stack` will read where kernels cannot run."""
+    if not known.is_itself(hops) or not len(layers) or _read(list(layers), layers[0].dim, is_ordinary) is None:  # type: ignore[arg-type]
+        return
+    sequences: HopIndex = layers[0].sequences(hops)  # type: ignore[operator]
+    index = sequences.__dict__["stack"] = StackIndex.ahead(sequences)
+    if layers.training:
+        _ = index.sets.transposed, index.grid and index.grid.transposed
+
+
+def _read(layers: Sequence[nn.Module], dim: int, is_fit: Callable[[Tensor], bool]) -> known.Found | None:
+    """The weights of layers that can be stacked; None if they differ from the table."""
+    found = known.read(*((known.LAYER, layer) for layer in layers), is_fit=is_fit, d=dim)
+    if found is None or len(set(map(len, found.weights))) != 1:  # no layer, or gates of both forms
+        return None
+    return found
+
+
 def _stacked(layers: Sequence[nn.Module], h: Tensor, hops: "HopIndex") -> Tensor | None:
     """Layers by few operations, on any device; None if they differ from the table.
 
@@ -103,10 +122,10 @@ def _stacked(layers: Sequence[nn.Module], h: Tensor, hops: "HopIndex") -> Tensor
     def is_fit(weight: Tensor) -> bool:
         return is_ordinary(weight) and weight.dtype == h.dtype and weight.device == h.device
 
-    found = known.read(*((known.LAYER, layer) for layer in layers), is_fit=is_fit, d=h.shape[1])
-    if found is None or len(set(map(len, found.weights))) != 1:  # no layer, or gates of both forms
+    found = _read(layers, h.shape[1], is_fit)
+    if found is None:
         return None
     is_kept = torch.is_grad_enabled() and any(one.requires_grad for one in (h, *chain(*found.weights)))
     sequences = layers[0].sequences(hops)  # type: ignore[operator]
-    common = Common(sequences, hops.sets, len(layers), found.gelu, found.eps, found.dropout, is_kept)
+    common = Common(sequences.stack, len(layers), found.gelu, found.eps, found.dropout, is_kept)
     return stacked(common, h, found.weights)

@@ -18,7 +18,7 @@ from gredkit.errors import UserError
 from gredkit.nn.dense import GELU, Dense
 from gredkit.nn.features.base import usual_features
 from gredkit.nn.parameters import count_parameters
-from gredkit.nn.readout import checked_readout, read_out
+from gredkit.nn.readout import checked_readout, nodes_of, read_out
 from gredkit.registry import FEATURES, POSITIONAL
 
 Component = str | Callable[..., nn.Module]
@@ -75,6 +75,15 @@ class GraphModel(nn.Module):
     def needs(self, K: int | None) -> list[Structure]:
         """What each graph must carry: the positional encodings among the parts, and what a model adds."""
         return structures_in(self)
+
+    def prepare_batch(self, batch: Data) -> None:
+        """Compute on the host what follows from the whole numbers of a batch: what `once` then remembers.
+
+        It is only called for a batch that moves to another device.
+        """
+        if self.readout != "node":
+            nodes = nodes_of(batch, batch.num_nodes, torch.device("cpu"))
+            _ = nodes.transposed, nodes.divisor
 
     def encode_nodes(self, batch: Data) -> Tensor:
         """Features and position of each node. Shape: -> [nodes, dim]"""

@@ -11,7 +11,7 @@ from gredkit.data.task import GraphSpec
 from gredkit.nn.distances.drew_layer import DRewLayer, hop_graphs
 from gredkit.nn.models.base import Component, GraphModel
 from gredkit.nn.models.base import head as head_of
-from gredkit.nn.models.gred import mean_of_edges
+from gredkit.nn.models.gred import edges_to, mean_of_edges
 from gredkit.nn.models.message_passing import share_to_drop
 from gredkit.registry import MODELS
 
@@ -74,7 +74,7 @@ class DRew(GraphModel):
     def forward(self, batch: Data) -> Tensor:
         h = self.features(batch.x)
         if self.edge_features is not None:
-            h = h + mean_of_edges(self.edge_features(batch.edge_attr), batch.edge_index[1], len(h))
+            h = h + mean_of_edges(self.edge_features(batch.edge_attr), edges_to(batch, len(h)))
         return self.head(self.pool(self.propagate(self.with_positions(h, batch), batch), batch))
 
     def propagate(self, h: Tensor, batch: Data) -> Tensor:

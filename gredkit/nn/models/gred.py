@@ -6,8 +6,10 @@ from torch_geometric.data import Data
 from gredkit.data.structures import Structure
 from gredkit.data.task import GraphSpec
 from gredkit.nn.incidence import Incidence
+from gredkit.nn.kernels.choice import prepare
 from gredkit.nn.layer import GREDLayer, through
 from gredkit.nn.models.base import Component, GraphModel, head, with_gelu
+from gredkit.nn.prepared import once
 from gredkit.registry import AGGREGATORS, ENCODERS, MODELS, SEQUENCES
 
 
@@ -72,6 +74,14 @@ class GRED(GraphModel):
     def needs(self, K: int | None) -> list[Structure]:
         return [*self.sequence.needs(K), *super().needs(K)]
 
+    def prepare_batch(self, batch: Data) -> None:
+        super().prepare_batch(batch)
+        if next(self.sequence.parameters(), None) is None:
+            prepare(self.layers, self.sequence(batch))
+        if self.edge_features is not None:
+            by_node = edges_to(batch, batch.num_nodes)
+            _ = by_node.transposed, by_node.divisor
+
     def forward(self, batch: Data) -> Tensor:
         hops = self.sequence(batch)
         h = self.encode_features(batch)
@@ -81,11 +91,16 @@ class GRED(GraphModel):
         """What the first layer reads. Shape: -> [nodes, dim]"""
         h = self.features(batch.x)
         if self.edge_features is not None:
-            h = h + mean_of_edges(self.edge_features(batch.edge_attr), batch.edge_index[1], len(h))
+            h = h + mean_of_edges(self.edge_features(batch.edge_attr), edges_to(batch, len(h)))
         return self.with_positions(h, batch)
 
 
-def mean_of_edges(edges: Tensor, target: Tensor, num_nodes: int) -> Tensor:
+def edges_to(batch: Data, num_nodes: int) -> Incidence:
+    """[nodes x edges] the edges that end in each node."""
+    ends = batch.edge_index
+    return once(batch, "edges", (ends,), lambda: Incidence.by_column(ends[1], num_nodes))
+
+
+def mean_of_edges(edges: Tensor, by_node: Incidence) -> Tensor:
     """The mean of the edges that end in a node, zero where none does. Shape: [edges, d] -> [nodes, d]"""
-    by_target = Incidence.by_column(target, num_nodes)
-    return by_target.sum(edges) / by_target.start.diff().clamp(min=1).to(edges.dtype)[:, None]
+    return by_node.sum(edges) / by_node.divisor

@@ -11,7 +11,7 @@ from gredkit.nn.convolutions.norm import BatchNorm
 from gredkit.nn.dense import Dense
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.models.base import Component, GraphModel, head
-from gredkit.nn.models.gred import mean_of_edges
+from gredkit.nn.models.gred import edges_to, mean_of_edges
 from gredkit.nn.models.message_passing import share_to_drop
 from gredkit.nn.segments import sum_entries
 from gredkit.registry import MODELS
@@ -76,7 +76,7 @@ class SPN(GraphModel):
         hops = HopIndex.of(batch)
         h = self.features(batch.x)
         if self.edge_features is not None:
-            h = h + mean_of_edges(self.edge_features(batch.edge_attr), batch.edge_index[1], len(h))
+            h = h + mean_of_edges(self.edge_features(batch.edge_attr), edges_to(batch, len(h)))
         states = [self.initial(self.with_positions(h, batch))]
         for layer in self.layers:
             states.append(layer(states[-1], hops))

@@ -10,7 +10,8 @@ from gredkit import GRED, GraphSpec, add_hops, count_parameters
 from gredkit.errors import UserError
 from gredkit.nn.encoders.lru import LRU
 from gredkit.nn.features.categorical import Categorical
-from gredkit.nn.models.gred import mean_of_edges
+from gredkit.nn.incidence import Incidence
+from gredkit.nn.models.gred import edges_to, mean_of_edges
 from gredkit.nn.positional.lap_pe import LapPE
 from gredkit.registry import AGGREGATORS, ENCODERS, FEATURES, POSITIONAL
 
@@ -74,12 +75,12 @@ def test_a_symbol_may_be_a_number_or_a_one_hot_row():
 
 def test_edge_features_add_the_mean_over_a_nodes_edges():
     edges = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    mean = mean_of_edges(edges, torch.tensor([2, 2, 0]), 4)
+    mean = mean_of_edges(edges, Incidence.by_column(torch.tensor([2, 2, 0]), 4))
     assert torch.equal(mean, torch.tensor([[5.0, 6.0], [0.0, 0.0], [2.0, 3.0], [0.0, 0.0]]))
     torch.manual_seed(0)
     model = GRED(SPEC, dim=8, edge_features=partial(Categorical, gelu="tanh"))
     b = batch()
-    expected = model.features(b.x) + mean_of_edges(model.edge_features(b.edge_attr), b.edge_index[1], 5)
+    expected = model.features(b.x) + mean_of_edges(model.edge_features(b.edge_attr), edges_to(b, 5))
     assert torch.equal(model.encode_features(b), expected)
 
 
