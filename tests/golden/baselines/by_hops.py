@@ -41,7 +41,7 @@ def _with_eps(model: SPN, eps: float) -> SPN:
         return torch.cat([ours[:1] + eps, ours[1:]])
 
     for layer in model.layers:
-        layer.weights = partial(weights, layer)
+        layer.weights = partial(weights, layer)  # type: ignore[assignment]
     return model
 
 
