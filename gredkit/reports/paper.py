@@ -10,28 +10,45 @@ import pandas as pd
 
 from gredkit.registry import MODELS
 from gredkit.reports.numbers import NOTHING, mean_and_spread, significant
-from gredkit.reports.published import OURS, hyperparameters, plain_name, tables
+from gredkit.reports.published import OURS, hyperparameters, in_words, plain_name, sizes_differ, tables
+from gredkit.reports.question import listed
 from gredkit.tracking.runs import Known
 from gredkit.trials.state import TrialState
 
 FILES = {  # by the label of a table: what trains it
-    "tab:accuracy": "accuracy",
-    "tab:zinc": "zinc",
-    "tab:lrgb": "peptides_func",
-    "tab:speed": "efficiency",
-    "tab:tree_neighbor_match": "trees",
-    "tab:tud": "tud",
-}
-FIGURES = {  # of the paper, without printed numbers: the setting that they vary
-    "Effect of K on performance": ("k", "K"),
-    "RNNs of different flavors": ("flavours", "encoder"),
+    "tab:accuracy": ("accuracy",),
+    "tab:zinc": ("zinc",),
+    "tab:lrgb": ("peptides_func", "peptides_struct"),
+    "tab:speed": ("efficiency",),
+    "tab:tree_neighbor_match": ("trees",),
+    "tab:tud": ("tud",),
 }
 OF_FIGURES = ("cifar10", "zinc", "peptides_func")
+FIGURES = {  # of the paper, without printed numbers: what trains it, the setting that it shows, its datasets
+    "Learned (complex) eigenvalues": ("flavours", "encoders.lru.eigenvalues", ("cifar10", "peptides_func")),
+    "Effect of K on performance": ("k", "K", OF_FIGURES),
+    "RNNs of different flavors": ("flavours", "encoder", OF_FIGURES),
+}
 TRAINING = {  # graphs of the training split
     **{"zinc": 10_000, "mnist": 55_000, "cifar10": 45_000, "pattern": 10_000, "cluster": 10_000},
     **{"peptides_func": 10_873, "peptides_struct": 10_873},
 }
 SCORES = {"seconds_per_epoch": "s", "memory_gb": "GB"}  # other metrics than scores, with their unit
+POSITIONS = ("lap_pe", "rwse")  # one of these is in the models that the paper marks with a star
+# What tells the baselines of the paper's tables from later models of the same name here, such as GCN+, GIN+, GatedGCN+
+# and the re-tuned GPS; what a run does not tell is taken to be so.
+CLASSICAL = {
+    "gcn": {"norm": "batch", "residual": "True", "ffn": "False"},
+    "gat": {"norm": "batch", "residual": "True", "ffn": "False"},
+    "gin": {"norm": "batch", "residual": "True", "ffn": "False"},
+    "gatedgcn": {"norm": "batch", "residual": "True", "ffn": "False"},
+    "gps": {"act": "relu"},
+}
+RETUNED = {  # those with a star, of table 3
+    "gcn": {"norm": "none", "act": "gelu", "residual": "True", "ffn": "False"},
+    "gin": {"norm": "none", "mlp_act": "gelu", "residual": "True", "ffn": "False"},
+    "gatedgcn": {"norm": "batch", "act": "gelu", "residual": "True", "ffn": "False"},
+}
 PAPERS_OWN = {"encoder": "lru", "aggregator": "sum", "sequence": "hops"}  # parts of the paper's model
 
 
@@ -48,10 +65,12 @@ class Row:
     epochs: str = ""
     runs: str = ""
     steps: str = ""
+    of_paper: int | None = None  # parameters as a number, of the published model
+    of_runs: int | None = None  # and of the model here
 
     def cells(self) -> list[str]:
         """All but the dataset, which stands above the table."""
-        return [text or NOTHING for text in list(vars(self).values())[1:]]
+        return [text or NOTHING for text in list(vars(self).values())[1 : len(TITLES) + 1]]
 
 
 TITLES = ("model", "published", "size", "here", "size", "epochs", "runs", "steps")
@@ -69,13 +88,36 @@ def paper_tables(trials: Iterable[Known]) -> Iterator[tuple[str, str, list[Row]]
 def paper_figures(trials: Iterable[Known]) -> Iterator[tuple[str, str, str]]:
     """Title, study and what was run of the figures that have no printed numbers."""
     finished = [trial for trial in trials if trial.state == TrialState.FINISHED]
-    for title, (study, setting) in FIGURES.items():
+    for title, (study, setting, datasets) in FIGURES.items():
         told = []
-        for dataset in OF_FIGURES:
+        for dataset in datasets:
             runs = [trial.params for trial in finished if _is(trial.params, dataset, OURS)]
             found = dict.fromkeys(run[setting] for run in runs if setting in run)
             told.append(f"{dataset} {', '.join(found) or NOTHING}")
         yield title, study, "; ".join(told)
+
+
+def other_budgets(rows: Sequence[Row]) -> Iterator[str]:
+    """Where models of quite another size stand side by side: in the paper's own table, and those here beside them."""
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        of_dataset = [row for row in rows if row.dataset == dataset]
+        ours = next((row.of_paper for row in of_dataset if row.model == OURS and row.of_paper), None)
+        sizes: dict[str, list[str]] = {}
+        for row in of_dataset:
+            if ours and row.of_paper and sizes_differ(ours, row.of_paper) and row.model != OURS:
+                sizes.setdefault(in_words(row.of_paper), []).append(row.model)
+        for size, models in sizes.items():
+            yield (
+                f"On {dataset} the published {OURS} has {in_words(ours or 0)} parameters, the published "
+                f"{listed(list(dict.fromkeys(models)), 'models', len(models))} {size}: not the same budget."
+            )
+        here = {(row.model, row.of_paper, row.of_runs) for row in of_dataset if row.of_paper and row.of_runs}
+        for model, published, runs in sorted(here):
+            if sizes_differ(published, runs):
+                yield (
+                    f"On {dataset} the published {model} has {in_words(published)} parameters, the model here "
+                    f"{runs:,}: not the same budget."
+                )
 
 
 def missing_models() -> list[str]:
@@ -97,6 +139,7 @@ def _row(value: Mapping[str, Any], trials: Sequence[Known]) -> Row:
         name,
         f"{value['mean']:g} {unit}" if unit else _score(value, digits),
         "" if pd.isna(size) else in_thousands(int(size)),
+        of_paper=None if pd.isna(size) else int(size),
     )
     groups: dict[str, list[Known]] = {}
     for trial in trials:
@@ -113,10 +156,12 @@ def _row(value: Mapping[str, Any], trials: Sequence[Known]) -> Row:
     if unit:
         here = f"{significant(fmean(scores))} {unit} ({first.tags.get('device', '?')})"
     batches = TRAINING.get(dataset, 0) // int(first.params.get("fit.batch_size", 1))
+    parameters = int(first.params.get("parameters", 0))
     return replace(
         row,
         here=here,
-        size=in_thousands(int(first.params.get("parameters", 0))),
+        size=in_thousands(parameters),
+        of_runs=parameters,
         epochs=str(_epochs(first)),
         runs=str(len(runs)),
         steps=in_thousands(batches * _epochs(first)) if batches else "",
@@ -137,14 +182,25 @@ def _is(params: Mapping[str, str], dataset: str, model: str) -> bool:
     """Whether a trial is of a model on a dataset; GRED is only what has the paper's parts and hyper-parameters."""
     if params.get("dataset") != dataset or params.get("model") != _name(model):
         return False
-    with_positions = model.endswith("+LapPE")
-    if model.removesuffix("+LapPE") in (OURS, "DRew") and (params.get("positional") == "lap_pe") != with_positions:
-        return False
-    if _name(model) != plain_name(OURS):
-        return True
-    settings = hyperparameters(dataset)
-    sizes = {f"models.gred.{key}": str(settings[key]) for key in ("layers", "dim") if key in settings}
-    return all(params.get(key, wanted) == wanted for key, wanted in sizes.items())
+    if _name(model) == plain_name(OURS):
+        settings = hyperparameters(dataset)
+        wanted = {key: str(value) for key, value in settings.items() if key in ("layers", "dim")}
+    else:
+        wanted = (RETUNED if model.endswith("*") else CLASSICAL).get(_name(model), {})
+    own = {f"models.{_name(model)}.{key}": value for key, value in wanted.items()}
+    return _has_its_inputs(params, model) and all(params.get(key, value) == value for key, value in own.items())
+
+
+def _has_its_inputs(params: Mapping[str, str], model: str) -> bool:
+    """Whether a trial reads the positional encodings and features of edges that a model of the paper reads."""
+    positional = params.get("positional", "none")
+    if model.endswith("*"):
+        edges = params.get("edge_features", "None") != "None"
+        return positional in POSITIONS and edges != (_name(model) == "gcn")
+    if model.endswith("+LapPE"):
+        return positional == "lap_pe"
+    edges_are_its_own = _name(model) not in ("gcn", "gin") or params.get("edge_features", "None") == "None"
+    return edges_are_its_own and (positional == "none" or _name(model) == "gps")
 
 
 def _measured(trial: Known, metric: str) -> float | None:

@@ -54,9 +54,12 @@ class Reference:
 
     def differs_from(self, parameters: float) -> bool:
         """Whether a model with so many parameters is of quite another size."""
-        if not self.parameters or not parameters > 0:
-            return False
-        return max(self.parameters / parameters, parameters / self.parameters) > OTHER_SIZE
+        return bool(self.parameters and parameters > 0) and sizes_differ(self.parameters or 0, parameters)
+
+
+def sizes_differ(one: float, other: float) -> bool:
+    """Whether two numbers of parameters, both above 0, are of quite another size."""
+    return max(one / other, other / one) > OTHER_SIZE
 
 
 def in_words(parameters: int) -> str:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from gredkit.reports.findings import most_important
 from gredkit.reports.page.layout import SCORE, Cell, Grid, grid
-from gredkit.reports.paper import FILES, TITLES, missing_models, paper_figures, paper_tables
+from gredkit.reports.paper import FILES, TITLES, missing_models, other_budgets, paper_figures, paper_tables
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.study import StudyData
 from gredkit.reports.summary import sentences
@@ -51,8 +51,11 @@ def show_paper(trials: Sequence[Known], console: Console) -> None:
         for dataset in dict.fromkeys(row.dataset for row in rows):
             say(console, f"{dataset}:")
             print_table(console, TITLES, [row.cells() for row in rows if row.dataset == dataset])
+        for sentence in other_budgets(rows):
+            say(console, sentence)
         if run < len(rows):
-            say_command(console, "to run it", f"python -m gredkit.run --gin ablations/paper/{FILES[label]}.gin")
+            for study in FILES[label]:
+                say_command(console, "to run it", f"python -m gredkit.run --gin ablations/paper/{study}.gin")
         say(console, "")
     for title, study, told in paper_figures(trials):
         say(console, f'Figure "{title}" (no printed numbers), run here: {told}.')

@@ -1,5 +1,6 @@
 """How far two arrays are apart."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,9 @@ class Difference:
 
     @property
     def relative(self) -> float:
-        return self.absolute / self.scale if self.scale else self.absolute
+        """Infinite where it is no number, so that it is the largest of several."""
+        found = self.absolute / self.scale if self.scale else self.absolute
+        return float("inf") if math.isnan(found) else found
 
     @classmethod
     def between(cls, ours: Tensor, theirs: np.ndarray, scale: float | None = None) -> "Difference":

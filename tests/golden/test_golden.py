@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from golden.compare import LOSS_TOLERANCE, TOLERANCE, compare, main, retrain
+from golden.compare import LOSS_TOLERANCE, TOLERANCE, compare, main, report_training, report_vectors, retrain
+from golden.difference import Difference
 from golden.published import build, graphs, load
 from helpers.commands import run
 from torch_geometric.data import Batch
@@ -46,6 +47,45 @@ def test_the_command_says_so_and_notices_a_difference(tmp_path, monkeypatch, cap
     monkeypatch.setattr(sys, "argv", ["compare.py", str(tmp_path / "altered.npz")])
     assert main() == 1
     assert "DIFFERENT" in capsys.readouterr().out
+
+
+def test_a_file_that_cannot_be_compared_is_named_and_the_others_are_compared(tmp_path, monkeypatch, capsys):
+    whole = dict(np.load(FILES[1]))
+    surplus = whole | {"param:GRED_9/extra/kernel": np.zeros((2, 2), np.float32)}
+    np.savez(tmp_path / "1_surplus.npz", **surplus)
+    (tmp_path / "2_broken.npz").write_bytes(b"no archive")
+    np.savez(tmp_path / "3_no_config.npz", x=np.zeros(3))
+    np.savez(tmp_path / "4_unknown.npz", config=np.array(json.dumps({"model": "mlp"})))
+    np.savez(tmp_path / "5_whole.npz", **whole)
+    monkeypatch.setattr(sys, "argv", ["compare.py", str(tmp_path)])
+    assert main() == 1
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[0] for line in said if not line.startswith(" ")] == [
+        *(f"{tmp_path}/{name}.npz: NOT COMPARED" for name in ("1_surplus", "2_broken", "3_no_config", "4_unknown")),
+        f"{tmp_path}/5_whole.npz: same function",
+    ]
+    assert "no place for: GRED_9/extra/kernel" in said[0]
+    assert "unknown model 'mlp'" in said[3]
+
+
+def test_no_files_are_no_success(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["compare.py", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        main()
+
+
+def test_what_is_no_number_is_a_difference(capsys):
+    fine, none = Difference(0.0, 1.0), Difference(float("nan"), 1.0)
+    for first, second in ((fine, none), (none, fine)):
+        assert not report_vectors(Path("made_up.npz"), {"out": fine, "grad:a": first, "grad:b": second})
+        assert not report_training(Path("made_up.npz"), [fine], {"final:a": first, "final:b": second})
+        assert not report_training(Path("made_up.npz"), [first, second], {"final:a": fine})
+    assert not report_vectors(Path("made_up.npz"), {"out": none, "grad:a": fine})
+    assert capsys.readouterr().out.count("DIFFERENT") == 7
+    altered = dict(np.load(FILES[1]))
+    name = next(name for name in altered if name.startswith("grad:"))
+    altered[name] = np.full_like(altered[name], np.nan)
+    assert not report_vectors(Path("altered.npz"), compare(altered))
 
 
 @pytest.mark.parametrize("expand", [1, 2])

@@ -18,9 +18,9 @@ class GAT(MessagePassingModel):
     dim: width of the rows, a multiple of heads. layers: number of layers. heads: attention heads. self_loops: whether
     a node attends to itself too, as in the paper; not so in "Benchmarking GNNs". dropout: share of what is dropped in
     each block. norm: 'batch', 'layer' or 'none'. residual: whether h_v is added to the result. act: 'elu', 'relu' or
-    'gelu' in the layers. ffn: whether the feed-forward blocks of GNN+ follow. ffn_act: activation in them, None is
-    `act`. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head: 'equal' or 'halving' widths.
-    head_layers: 1 to 3.
+    'gelu' in the layers. ffn: whether the feed-forward blocks of GNN+ follow; these have batch norms, whatever `norm`
+    says. ffn_act: activation in them, None is `act`. readout: 'sum', 'mean', 'max' or 'node'; None is what the task
+    asks. head: 'equal' or 'halving' widths. head_layers: 1 to 3.
     Shape: batch -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 

@@ -16,8 +16,9 @@ class GatedGCN(MessagePassingModel):
 
     dim: width of the rows. layers: number of layers. dropout: share of what is dropped in each block. norm: 'batch',
     'layer' or 'none'. residual: whether what a layer reads is added to its result. act: 'relu' or 'gelu' in the
-    layers. ffn: whether feed-forward blocks follow. ffn_act: activation in them, None is `act`. readout: 'sum',
-    'mean', 'max' or 'node'; None is what the task asks. head: 'equal' or 'halving' widths. head_layers: 1 to 3.
+    layers. ffn: whether feed-forward blocks follow; these have batch norms, whatever `norm` says. ffn_act: activation
+    in them, None is `act`. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head: 'equal' or
+    'halving' widths. head_layers: 1 to 3.
     Shape: batch -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 

@@ -19,8 +19,9 @@ class GCN(MessagePassingModel):
 
     dim: width of the rows. layers: number of layers. dropout: share of what is dropped in each block. norm: 'batch',
     'layer' or 'none'. residual: whether h_v is added to the result. act: 'relu' or 'gelu' in the layers. ffn: whether
-    feed-forward blocks follow. ffn_act: activation in them, None is `act`. readout: 'sum', 'mean', 'max' or 'node';
-    None is what the task asks. head: 'equal' or 'halving' widths. head_layers: 1 to 3.
+    feed-forward blocks follow; these have batch norms, whatever `norm` says. ffn_act: activation in them, None is
+    `act`. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head: 'equal' or 'halving' widths.
+    head_layers: 1 to 3.
     Shape: batch -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 

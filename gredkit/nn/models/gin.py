@@ -22,11 +22,12 @@ class GIN(MessagePassingModel):
 
     dim: width of the rows. layers: number of layers. dropout: share of what is dropped in each block. norm: 'batch',
     'layer' or 'none', before the activation. mlp_norm: whether there is a batch norm inside the MLP too, as in
-    "Benchmarking GNNs". residual: whether h_v is added to the result. act: 'relu' or 'gelu' behind the norm.
-    learn_eps: whether ε is learned, from 0. ffn: whether feed-forward blocks follow. ffn_act: activation in them, None
-    is `act`. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head: 'equal' or 'halving' widths.
-    head_layers: 1 to 3. all_layers: whether the rows before the first and behind each layer have a dense head each,
-    whose answers are added, as in the paper and in "Benchmarking GNNs"; `head` then has no meaning.
+    "Benchmarking GNNs". mlp_act: 'relu' or 'gelu' inside the MLP. residual: whether h_v is added to the result. act:
+    'relu', 'gelu' or 'none' behind the norm. learn_eps: whether ε is learned, from 0. ffn: whether feed-forward blocks
+    follow; these have batch norms, whatever `norm` says. ffn_act: activation in them, None is `act`. readout: 'sum',
+    'mean', 'max' or 'node'; None is what the task asks. head: 'equal' or 'halving' widths. head_layers: 1 to 3.
+    all_layers: whether the rows before the first and behind each layer have a dense head each, whose answers are
+    added, as in the paper and in "Benchmarking GNNs"; `head` then has no meaning.
     Shape: batch -> [graphs, outputs], or [nodes, outputs] with readout 'node'
     """
 
@@ -41,6 +42,7 @@ class GIN(MessagePassingModel):
         dropout: float = 0.0,
         norm: str = "batch",
         mlp_norm: bool = False,
+        mlp_act: str = "relu",
         residual: bool = True,
         act: str = "relu",
         learn_eps: bool = True,
@@ -58,7 +60,7 @@ class GIN(MessagePassingModel):
         kind = GINConv if edge_features is None else GINEConv
         self.layers = nn.ModuleList(
             ConvolutionLayer(
-                kind(gin_mlp(dim, norm=mlp_norm), train_eps=learn_eps), dim, norm, act, residual, dropout
+                kind(gin_mlp(dim, mlp_act, mlp_norm), train_eps=learn_eps), dim, norm, act, residual, dropout
             )
             for _ in range(layers)
         )  # fmt: skip

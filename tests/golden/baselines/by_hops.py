@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
+import torch
 from golden.baselines.batches import batch_of, distances
 from golden.baselines.vectors import Baseline, Outputs
 from torch import Tensor
@@ -13,7 +14,7 @@ from gredkit import GraphSpec
 from gredkit.data.hops.counted import CountedHops
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.models.drew import DRew
-from gredkit.nn.models.spn import SPN
+from gredkit.nn.models.spn import SPN, SPNLayer
 
 NODES = GraphSpec(nodes=1, outputs=1, level="node")
 INITIAL = {"0": "features.dense", "1": "initial.0", "3": "initial.2", "4": "initial.3"}
@@ -21,17 +22,27 @@ SPN_PARTS = {"hop_coef": "coefficients", "gin_mlp": "mlp", "hsp_modules": "layer
 
 
 def spn(config: Mapping, file: Mapping[str, np.ndarray]) -> Baseline:
-    if config["eps"]:
-        raise SystemExit("our SPN has ε = 0")
     sizes = {"dim": config["dim"], "layers": config["layers"], "hops": config["max_distance"]}
     reads = frozenset({"pair_index"})
     if "classes" not in config:
-        model = SPN(NODES, **sizes)
+        model = _with_eps(SPN(NODES, **sizes), config["eps"])
         return Baseline(model.layers, _of_spn, partial(_layers_of_spn, model), reads)
     spec = GraphSpec(nodes=config["features"], outputs=config["classes"])
     switches = {"layer_norm": config["layer_norm"], "readout": config["scatter"]}
-    model = SPN(spec, features="linear", **sizes, **switches)
+    model = _with_eps(SPN(spec, features="linear", **sizes, **switches), config["eps"])
     return Baseline(model, _of_network, partial(_network, model), reads)
+
+
+def _with_eps(model: SPN, eps: float) -> SPN:
+    """The same model in which a node itself counts 1 + eps times: ours has no such setting, eps is 0."""
+
+    def weights(layer: SPNLayer, width: int) -> Tensor:
+        ours = SPNLayer.weights(layer, width)
+        return torch.cat([ours[:1] + eps, ours[1:]])
+
+    for layer in model.layers:
+        layer.weights = partial(weights, layer)  # type: ignore[assignment]
+    return model
 
 
 def _layers_of_spn(model: SPN, given: Mapping[str, Tensor]) -> Outputs:

@@ -80,6 +80,19 @@ def test_every_switch_makes_another_function(name, switch):
     assert not torch.allclose(answer(**SWITCHED[switch]), answer(), atol=1e-4)
 
 
+def test_the_activation_inside_the_mlp_of_gin():
+    """x + W2 gelu(W1 (x + Σ relu(x_u + e_u))): the re-tuned GINE, with nothing behind its MLP."""
+    torch.manual_seed(0)
+    settings = {"norm": "none", "act": "none", "mlp_act": "gelu", "learn_eps": False, "edge_features": "categorical"}
+    model, data = GIN(SMALL, 8, 1, **settings).eval(), triangle()
+    h, e = model.encode_nodes(data), model.encode_edges(data)
+    source, target = data.edge_index
+    read = h.index_add(0, target, (h[source] + e).relu())
+    first, _, second = model.layers[0].conv.nn
+    wanted = h + second(nn.functional.gelu(first(read)))
+    torch.testing.assert_close(model.propagate(h, e, data.edge_index, None)[0], wanted)
+
+
 def test_dropout_is_there_in_training_only():
     for name in ("gcn", "gin", "gatedgcn", "gat", "pna", "mixhop", "gps"):
         model = MODELS[name](SMALL, 16, 2, dropout=0.5)

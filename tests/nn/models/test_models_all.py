@@ -101,6 +101,43 @@ def test_the_order_of_nodes_does_not_matter(name, level):
     torch.testing.assert_close(theirs[order] if level == "node" else theirs, ours, rtol=1e-4, atol=1e-5)
 
 
+def shuffled(data: Data, seed: int) -> tuple[Data, torch.Tensor]:
+    """The same graph with other numbers of its nodes and its edges in another order; node v becomes order[v]."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(data.num_nodes, generator=generator)
+    edges = torch.randperm(data.num_edges, generator=generator)
+    turned = copy.copy(data)
+    turned.edge_index, turned.edge_attr = order[data.edge_index][:, edges], data.edge_attr[edges]
+    turned.x = torch.empty_like(data.x).index_copy(0, order, data.x)
+    return turned, order
+
+
+@EVERY
+@pytest.mark.parametrize("positional", ["none", "rwse"])
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_the_order_of_nodes_and_edges_does_not_matter_in_a_batch_of_disconnected_graphs(name, level, positional):
+    """Isolated nodes, two components, several graphs, and features of edges that move with them."""
+    told = [f"variant.positional = '{positional}'", "positional.rwse.width = 4"]
+    model = built(name, *told, level=level, edges=True)
+    graphs = [*map(plain, GRAPHS), with_isolated_nodes()]
+    turned, orders = zip(*(shuffled(data, seed) for seed, data in enumerate(graphs)), strict=True)
+    assert any(not torch.equal(a.edge_index, b.edge_index) for a, b in zip(graphs, turned, strict=True))
+    ours, theirs = (model(Batch.from_data_list([prepared(model, one) for one in some])) for some in (graphs, turned))
+    if level == "node":
+        first = torch.tensor([0, *(data.num_nodes for data in graphs)]).cumsum(0)
+        theirs = theirs[torch.cat([order + start for order, start in zip(orders, first, strict=False)])]
+    torch.testing.assert_close(theirs, ours, rtol=1e-4, atol=1e-5)
+
+
+def with_isolated_nodes() -> Data:
+    """A triangle, an edge and two nodes without neighbours, at places in between."""
+    data = graph(7, [(0, 2), (2, 5), (5, 0), (2, 0), (5, 2), (0, 5), (1, 6), (6, 1)])
+    data.x = torch.tensor([0, 1, 2, 3, 3, 1, 0])[:, None]
+    data.edge_attr = (data.edge_index.prod(0) % BONDS)[:, None]
+    data.y = torch.tensor([[1.0]])
+    return data
+
+
 @EVERY
 def test_edges_are_read_and_their_features_by_models_that_ask_for_them(name):
     model, data = built(name, edges=True), plain("house")
