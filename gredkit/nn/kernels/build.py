@@ -49,6 +49,8 @@ FUNCTIONS = {
     "recurrent_forward": "cppppppp",
     "recurrent_backward": "cpppppppppp",
     "records_room": "p>n",
+    "linear_forward": "cnccpppp",
+    "linear_backward": "cnccpppppp",
     "attention_forward": "cpppppp",
     "attention_backward": "cpppppppp",
 }

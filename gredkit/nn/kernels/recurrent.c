@@ -18,52 +18,18 @@ typedef struct {
   const index_t *cut, *set, *parent, *last, *level, *first; /* as `merge_states` describes them */
 } States;
 
-/* Sizes in numbers. A panel has up to 24 columns of a matrix; its rows are consecutive, so that it stays in the cache. */
-static int wide(const Shape *of) { return GATES[of->kind] * padded((int)of->n); }
+/* Sizes in numbers. */
+static int columns_of(const Shape *of) { return GATES[of->kind] * padded((int)of->n); }
 static size_t record(const Shape *of) { return (size_t)SLOTS[of->kind] * padded((int)of->n); }
-
-/* A stride that is an odd number of cache lines, so that rows do not share their places in the cache. */
-static int stride(int columns) {
-  const int lines = (columns + 15) / 16;
-  return (lines | 1) * 16;
-}
 
 /* The records of a part begin here; MR rows behind them are scratch, because products write whole blocks of rows. */
 static size_t place(const States *index, index_t part) { return index->level[index->first[part]] + part * MR; }
 
-/* ---- matrices ---- */
-
-/* U [gates n, n] transposed, in panels: for columns j.. of the padded gates [n, up to 24] */
-static void pack_forward(const Shape *of, const float *U, float *to) {
-  const int n = (int)of->n, q = padded(n), columns = wide(of);
-  for (int j = 0; j < columns; j += BLOCK) {
-    const int w = (int)smaller(BLOCK, columns - j);
-    for (int i = 0; i < n; i++)
-      for (int l = 0; l < w; l++) {
-        const int gate = (j + l) / q, row = (j + l) % q;
-        *to++ = row < n ? U[((size_t)gate * n + row) * n + i] : 0.0f;
-      }
-  }
-}
-
-/* U itself, in panels: for each gate, for columns j.. [q, up to 24] */
-static void pack_backward(const Shape *of, const float *U, float *to) {
-  const int n = (int)of->n, q = padded(n);
-  for (int gate = 0; gate < GATES[of->kind]; gate++)
-    for (int j = 0; j < q; j += BLOCK) {
-      const int w = (int)smaller(BLOCK, q - j);
-      for (int i = 0; i < q; i++)
-        for (int l = 0; l < w; l++) *to++ = i < n && j + l < n ? U[((size_t)gate * n + i) * n + j + l] : 0.0f;
-    }
-}
-
-/* C[m, columns] += rows @ B, where B [k, columns] is in panels */
-static void rows_times_panels(const float *const *rows, int m, int k, const float *B, int columns, float *C, int ldc) {
-  for (int j = 0; j < columns; j += BLOCK) {
-    const int w = (int)smaller(BLOCK, columns - j);
-    rows_times(rows, m, k, B, w, w, C + j, ldc, 1);
-    B += (size_t)k * w;
-  }
+/* U [gates n, n] with padding behind each gate: [gates q, n] */
+static void pad_gates(const Shape *of, const float *U, float *to) {
+  const size_t n = of->n, q = padded((int)n);
+  memset(to, 0, sizeof(float) * GATES[of->kind] * q * n);
+  for (int gate = 0; gate < GATES[of->kind]; gate++) memcpy(to + gate * q * n, U + gate * n * n, sizeof(float) * n * n);
 }
 
 /* ---- elementwise ---- */
@@ -140,7 +106,7 @@ static void differentiate(const Shape *of, const float *restrict before, const f
 /* The records of all states of a part; `zero` is a record of zeros, for the state before the first. */
 static void part_forward(const Shape *of, const States *index, index_t part, const float *p, const float *b, const float *panels,
                          const float *zero, float *records) {
-  const int n = (int)of->n, q = padded(n), gates = GATES[of->kind], products = wide(of);
+  const int n = (int)of->n, q = padded(n), gates = GATES[of->kind], products = columns_of(of);
   const size_t size = record(of), last = size - q;
   const index_t begin = index->level[index->first[part]];
   const float *row[TILE];
@@ -159,7 +125,7 @@ static void part_forward(const Shape *of, const States *index, index_t part, con
       }
       if (index->parent[s] >= 0) { /* either all states of a level have one before them or none has */
         for (int i = 0; i < TILE; i++) row[i] = records + (index->parent[s + (i < count ? i : 0)] - begin) * size + last;
-        rows_times_panels(row, count, n, panels, products, to, (int)size);
+        rows_times_packed(row, count, n, panels, products, to, (int)size, 1);
       }
       for (int i = 0; i < count; i++) {
         const index_t before = index->parent[s + i];
@@ -188,9 +154,11 @@ int recurrent_forward(int threads, const Shape *of, const States *index, const f
   const size_t size = record(of);
   const index_t most = records ? 0 : most_states(of, index) + MR;
   Memory shared = {0};
-  float *panels = uncleared(&shared, (size_t)n * wide(of)), *zero = scratch(&shared, size);
+  float *padded_U = uncleared(&shared, (size_t)n * columns_of(of)), *panels = uncleared(&shared, (size_t)n * columns_of(of));
+  float *zero = scratch(&shared, size);
   if (shared.failed) return release(&shared);
-  pack_forward(of, U, panels);
+  pad_gates(of, U, padded_U);
+  pack(padded_U, n, columns_of(of), 1, n, panels);
 #pragma omp parallel num_threads(threads)
   {
     Memory mine = {0};
@@ -218,7 +186,7 @@ typedef struct {
  * the empty set, which parts share. */
 static void part_backward(const Shape *of, const States *index, index_t part, const float *panels, const float *zero,
                           const float *records, const Gradients *g, float *into_p, float *sum, float *of_b, float *empty) {
-  const int n = (int)of->n, q = padded(n), gates = GATES[of->kind], products = wide(of), ld = stride(products);
+  const int n = (int)of->n, q = padded(n), gates = GATES[of->kind], products = columns_of(of), ld = stride(products);
   const size_t size = record(of), last = size - q;
   const index_t begin = index->level[index->first[part]];
   float *through = g->of_p + (size_t)gates * n;
@@ -246,11 +214,8 @@ static void part_backward(const Shape *of, const States *index, index_t part, co
       if (!has_parents) continue;
       for (int i = 0; i < count; i++) before[i] += last;
       outer_sum(before, q, g->gates, ld, products, count, sum, ld);
-      memset(g->product, 0, sizeof(float) * TILE * q);
-      for (int gate = 0; gate < gates; gate++) {
-        pointers(row, g->gates + (size_t)gate * q, count, ld);
-        rows_times_panels(row, count, q, panels + (size_t)gate * q * q, q, g->product, q);
-      }
+      pointers(row, g->gates, count, ld);
+      rows_times_packed(row, count, products, panels, q, g->product, q, 0);
       for (int i = 0; i < count; i++) {
         float *restrict on = g->h + (index->parent[s + i] - begin) * q;
         const float *restrict from = g->product + (size_t)i * q;
@@ -263,15 +228,17 @@ static void part_backward(const Shape *of, const States *index, index_t part, co
 /* `records` NULL: they are computed again. into_b [n] is written for a GRU only. */
 int recurrent_backward(int threads, const Shape *of, const States *index, const float *p, const float *U, const float *b,
                        const float *records, const float *into_s, float *into_p, float *into_U, float *into_b) {
-  const int n = (int)of->n, q = padded(n), gates = GATES[of->kind], ld = stride(wide(of));
+  const int n = (int)of->n, q = padded(n), gates = GATES[of->kind], ld = stride(columns_of(of));
   const size_t size = record(of), share = (size_t)q * ld + q + (size_t)gates * n; /* per part: of U, of b, of the empty set */
   const index_t most = most_states(of, index);
   Memory shared = {0};
-  float *panels = uncleared(&shared, (size_t)gates * q * q), *again = uncleared(&shared, (size_t)n * wide(of));
+  float *padded_U = uncleared(&shared, (size_t)n * columns_of(of)), *again = uncleared(&shared, (size_t)n * columns_of(of));
+  float *panels = uncleared(&shared, (size_t)q * columns_of(of));
   float *zero = scratch(&shared, size), *shares = uncleared(&shared, share * of->cuts);
   if (shared.failed) return release(&shared);
-  pack_backward(of, U, panels);
-  if (!records) pack_forward(of, U, again);
+  pad_gates(of, U, padded_U);
+  pack(padded_U, columns_of(of), n, n, 1, panels);
+  if (!records) pack(padded_U, n, columns_of(of), 1, n, again);
 #pragma omp parallel num_threads(threads)
   {
     Memory mine = {0};

@@ -71,26 +71,34 @@ def recurrent(kind: str, p: Tensor, U: Tensor, b: Tensor, states: States, keep: 
 
 
 def recurrent_backward(
-    kind: str, p: Tensor, U: Tensor, b: Tensor, states: States, records: Tensor | None, into_s: Tensor
+    kind: str, p: Tensor | None, U: Tensor, b: Tensor, states: States, records: Tensor | None, into_s: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of p, U and b."""
-    shape = _checked(kind, p, U, b, states)
+    """The gradients of p, U and b; p is read only without records."""
+    shape = _checked(kind, p, U, b, states, reads_p=records is None)
     expect([into_s], [(shape.nodes, shape.n)])
     if records is not None:
         expect([records], [(_room(shape),)])
-    into_p, into_U, into_b = torch.empty_like(p), torch.empty_like(U), torch.zeros_like(b)
+    into_p, into_U, into_b = U.new_empty(shape.sets, len(U)), torch.empty_like(U), torch.zeros_like(b)
+    p = p if records is None else None
     call("recurrent_backward", shape, states.tensors, p, U, b, records, into_s, into_p, into_U, into_b)
     return into_p, into_U, into_b
 
 
-def _checked(kind: str, p: Tensor, U: Tensor, b: Tensor, states: States) -> _Shape:
-    """The sizes, after checking that all tensors have them."""
+def numbers(kind: str) -> tuple[int, int]:
+    """The number of a recurrence in the C code, and that of its gates."""
     if kind not in KINDS:
         raise ValueError(f"a recurrence is one of {', '.join(KINDS)}, not {kind!r}")
-    number, gates = KINDS[kind]
+    return KINDS[kind]
+
+
+def _checked(kind: str, p: Any, U: Tensor, b: Tensor, states: States, reads_p: bool = True) -> _Shape:
+    """The sizes, after checking that all tensors have them."""
+    number, gates = numbers(kind)
     n = columns(U)
     expect_sizes(gates=gates * n, rows=rows([U], 0))
-    expect([p, U, b], [(states.index.num_sets, gates * n), (gates * n, n), (n,)])
+    expect([U, b], [(gates * n, n), (n,)])
+    if reads_p:
+        expect([p], [(states.index.num_sets, gates * n)])
     states.unchanged()
     return _Shape(number, len(states.index), states.index.num_sets, len(states.first) - 1, len(states), n)
 
