@@ -125,14 +125,14 @@ def _encoders(index: Index) -> dict[str, Case]:
     states, (into_s,) = States(index), _random((NODES, N))
     cases = {"States": Case(States, {"index": index})}
     for kind, (_, gates) in KINDS.items():
-        names, shapes = ("p", "U", "b"), [(SETS, gates * N), (gates * N, N), (N,)]
-        of = {"kind": kind, "states": states, **dict(zip(names, _random(*shapes), strict=True))}
+        z, *weights = _random((SETS, D), (gates * N, D), (gates * N,), (gates * N, N), (N,))
+        of = {"kind": kind, "z": z, "weights": weights, "states": states}
         forward = Case(recurrent.recurrent, of | {"keep": True})
         _, records = recurrent.recurrent(**forward.arguments)
         back = of | {"into_s": into_s}
         cases[f"recurrent.{kind}"] = forward
         cases[f"recurrent.{kind}, not kept"] = Case(recurrent.recurrent, of | {"keep": False})
-        cases[f"recurrent.{kind} backward"] = Case(recurrent.recurrent_backward, back | {"records": records, "p": None})
+        cases[f"recurrent.{kind} backward"] = Case(recurrent.recurrent_backward, back | {"records": records})
         cases[f"recurrent.{kind} backward, again"] = Case(recurrent.recurrent_backward, back | {"records": None})
         z, *weights = _random(
             (SETS, D), (gates * N, D), (gates * N, N), (gates * N,), (gates * N,), (D, N), (D,), needs_grad=True

@@ -1,4 +1,4 @@
-"""Encoders as differentiable functions: all that lies between the rows of sets and what nodes read, in one step of autograd."""
+"""Encoders as differentiable functions: from the rows of sets to what nodes read, in one step of autograd."""
 
 from typing import Any
 
@@ -42,30 +42,28 @@ class _Recurrent(torch.autograd.Function):
         gates, d = recurrences.numbers(kind)[1], columns(z)
         n = rows(weights, 0) // gates
         expect(weights, [(gates * n, d), (gates * n, n), (gates * n,), (gates * n,), (d, n), (d,)])
-        into, across, bias, bias_of_state, out, bias_of_out = weights
-        inside = bias_of_state[-across.shape[1] :]  # a GRU multiplies this one with its reset gate
-        bias_of_p = bias + bias_of_state
+        into, across, bias, bias_of_state, *out = weights
+        inside = bias_of_state[-n:]  # a GRU multiplies this one with its reset gate
+        sum_of_biases = bias + bias_of_state
         if kind == "GRU":
-            bias_of_p[-len(inside) :] = bias[-len(inside) :]
-        p = linear(z, into, bias_of_p)
-        s, records = recurrences.recurrent(kind, p, across, inside, states, keep)
+            sum_of_biases[-n:] = bias[-n:]
+        all_inside = into, sum_of_biases, across, inside
+        s, records = recurrences.recurrent(kind, z, all_inside, states, keep)
         ctx.kind, ctx.states = kind, states
-        ctx.save_for_backward(z, p if records is None else None, records, s, *weights)
-        return linear(s, out, bias_of_out)
+        ctx.save_for_backward(z, records, s, *all_inside, *out)
+        return linear(s, *out)
 
     @staticmethod
     @once
     def backward(ctx: Any, into_y: Tensor) -> Any:
-        z, p, records, s, into, across, bias, bias_of_state, out, bias_of_out = ctx.saved_tensors
-        inside = bias_of_state[-across.shape[1] :]
+        z, records, s, *inside, out, bias_of_out = ctx.saved_tensors
         into_s, *into_out = linear_backward(s, out, bias_of_out, into_y.contiguous())
-        into_p, into_across, into_inside = recurrences.recurrent_backward(
-            ctx.kind, p, across, inside, ctx.states, records, into_s
+        into_z, into_into, into_bias, into_across, into_inside = recurrences.recurrent_backward(
+            ctx.kind, z, inside, ctx.states, records, into_s
         )
-        into_z, into_into, into_bias = linear_backward(z, into, bias, into_p)
         into_bias_of_state = into_bias.clone()
         if ctx.kind == "GRU":
-            into_bias_of_state[-len(inside) :] = into_inside
+            into_bias_of_state[-len(into_inside) :] = into_inside
         return None, into_z, None, None, into_into, into_across, into_bias, into_bias_of_state, *into_out
 
 
@@ -79,10 +77,10 @@ class _Attention(torch.autograd.Function):
             raise ValueError(f"{heads} heads do not divide {inner} rows of weights")
         expect(weights, [*3 * [(inner, d), (inner,)], (d, inner), (d,)])
         scale, bias_of_out = (inner // heads) ** -0.5, weights[7]
-        inside, biases = (_heads_last(torch.stack(weights[i:6:2]), heads, 1) for i in (0, 1))
+        inside, biases = (_heads_last(torch.stack(weights[i:6:2]), heads) for i in (0, 1))
         inside[0] *= scale
         biases[0] *= scale
-        out = _heads_last(weights[6], heads, 1)
+        out = _heads_last(weights[6], heads)
         of_nodes = z.index_select(0, index.targets)
         q, kv = linear(of_nodes, inside[0], biases[0]), linear(z, inside[1:].flatten(0, 1), biases[1:].flatten())
         read, p = attentions.attention(padded(heads), q, kv, index)
@@ -100,27 +98,22 @@ class _Attention(torch.autograd.Function):
         into_nodes, *of_q = linear_backward(of_nodes, inside[0], biases[0], into_q)
         into_z, *of_kv = linear_backward(z, inside[1:].flatten(0, 1), biases[1:].flatten(), into_kv)
         into_z.index_add_(0, index.targets, into_nodes)
-        into = [
-            one
-            for of_queries, of_both in zip(of_q, of_kv, strict=True)
-            for one in (ctx.scale * of_queries, *of_both.chunk(2))
-        ]
-        into_inside, into_biases = (_heads_first(torch.stack(into[i : i + 3]), heads, 1) for i in (0, 3))
+        into_inside, into_biases = (
+            _heads_first(torch.stack((ctx.scale * one, *two.chunk(2))), heads)
+            for one, two in zip(of_q, of_kv, strict=True)
+        )
         both = (one for pair in zip(into_inside, into_biases, strict=True) for one in pair)
-        return None, into_z, None, *both, _heads_first(into_out, heads, 1), into_bias_of_out
+        return None, into_z, None, *both, _heads_first(into_out, heads), into_bias_of_out
 
 
-def _heads_last(one: Tensor, heads: int, dim: int) -> Tensor:
-    """Dimension `dim` of heads times numbers in the order of the kernels: numbers times padded heads, which are zeros."""
-    some = one.unflatten(dim, (heads, -1)).transpose(dim, dim + 1)
-    size = padded(heads)
-    if size != heads:
-        more = some.new_zeros(*some.shape[: dim + 1], size - heads, *some.shape[dim + 2 :])
-        some = torch.cat([some, more], dim + 1)
-    return some.flatten(dim, dim + 1).contiguous()
+def _heads_last(one: Tensor, heads: int) -> Tensor:
+    """[n, heads size, ...] in the order of the kernels: [n, size padded heads, ...], with zeros for added heads."""
+    some = one.unflatten(1, (heads, -1)).transpose(1, 2)
+    if more := padded(heads) - heads:
+        some = torch.cat([some, some.new_zeros(*some.shape[:2], more, *some.shape[3:])], 2)
+    return some.flatten(1, 2).contiguous()
 
 
-def _heads_first(one: Tensor, heads: int, dim: int) -> Tensor:
+def _heads_first(one: Tensor, heads: int) -> Tensor:
     """The reverse of `_heads_last`."""
-    some = one.unflatten(dim, (-1, padded(heads))).narrow(dim + 1, 0, heads)
-    return some.transpose(dim, dim + 1).flatten(dim, dim + 1)
+    return one.unflatten(1, (-1, padded(heads)))[:, :, :heads].transpose(1, 2).flatten(1, 2)

@@ -53,7 +53,8 @@ int linear_backward(int threads, index_t rows, int n, int m, const float *x, con
 #pragma omp parallel num_threads(threads)
   {
     Memory mine = {0};
-    float *in = scratch(&mine, (size_t)TILE * p), *g = scratch(&mine, (size_t)TILE * ld), *out = uncleared(&mine, (size_t)TILE * p);
+    float *in = scratch(&mine, (size_t)TILE * p), *g = scratch(&mine, (size_t)TILE * ld);
+    float *out = uncleared(&mine, (size_t)TILE * p);
     const float *row[TILE];
 #pragma omp for schedule(dynamic)
     for (index_t c = 0; c < count_of_shares; c++) {

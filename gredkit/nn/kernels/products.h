@@ -143,7 +143,8 @@ MAYBE_UNUSED static void pack(const float *from, int k, int columns, size_t down
 }
 
 /* The same as `rows_times` for a packed B; C has padded columns. */
-MAYBE_UNUSED static void rows_times_packed(const float *const *rows, int m, int k, const float *B, int columns, float *C, int ldc, int add) {
+MAYBE_UNUSED static void rows_times_packed(const float *const *rows, int m, int k, const float *B, int columns, float *C, int ldc,
+                                           int add) {
   for (int j = 0, w; j < padded(columns); j += w) {
     w = panel(padded(columns) - j);
     rows_times(rows, m, k, B + (size_t)j * k, w, w, C + j, ldc, add);

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from gredkit.nn.kernels import attention as attentions
-from gredkit.nn.kernels import index as kernel_index
 from gredkit.nn.kernels import encoder_ops, recurrent, steps
+from gredkit.nn.kernels import index as kernel_index
 from gredkit.nn.kernels.recurrent import KINDS, States
 
 pytestmark = pytest.mark.needs("compiler")
@@ -87,11 +87,11 @@ def test_a_recurrence_has_the_same_bits_with_any_number_of_threads_and_without_r
     n, gates = 20, KINDS[kind][1]
     index, _, _ = random_index(500, 1100, 6)
     states = States(index)
-    inputs = z, *weights = [normal(1100, 30), *recurrent_weights(gates, n, 30)]
+    z, weights = normal(1100, 30), recurrent_weights(gates, n, 30)
 
     def with_gradients():
         y = encoder_ops.recurrent(kind, z, states, weights)
-        return [y, *torch.autograd.grad(y, inputs, y.detach().cos())]
+        return [y, *torch.autograd.grad(y, [z, *weights], y.detach().cos())]
 
     expected, before = with_gradients(), torch.get_num_threads()
     try:
@@ -114,7 +114,7 @@ def test_states_are_the_ends_of_sequences_each_listed_once(nodes, more, width, s
     index, _, _ = random_index(nodes, 2 * nodes + more, width)
     states = States(index)
     read: list[tuple[int, ...]] = []  # by each state, from the first set on
-    for own, before in zip(states.sets.tolist(), states.parents.tolist(), strict=True):
+    for own, before in zip(states.sets[states.read].tolist(), states.parents.tolist(), strict=True):
         read.append((*(read[before] if before >= 0 else ()), own))
     bounds = index.start.tolist()
     sequences = [tuple(index.sets[a:b].flip(0).tolist()) for a, b in pairwise(bounds)]
@@ -123,6 +123,9 @@ def test_states_are_the_ends_of_sequences_each_listed_once(nodes, more, width, s
     for a, b in pairwise(index.cuts.tolist()):
         ends += {one[: i + 1] for one in sequences[a:b] for i in range(len(one))}
     assert sorted(ends) == sorted(read)
+    listed = [states.sets[a:b].tolist() for a, b in pairwise(states.begin.tolist())]
+    of_parts = [index.sets[bounds[a] : bounds[b]].tolist() for a, b in pairwise(index.cuts.tolist())]
+    assert list(map(sorted, listed)) == [sorted(set(sets)) for sets in of_parts]
 
 
 @pytest.mark.usefixtures("many_parts")
@@ -165,6 +168,7 @@ def test_linear(n, m, rows, seed):
     x, (weight, bias), into_y = normal(rows, n), dense(m, n), torch.randn(rows, m)
     y = F.linear(x, weight, bias)
     wanted = [y, *torch.autograd.grad(y, [x, weight, bias], into_y)]
-    inputs = [x.detach(), weight.detach(), bias.detach()]
-    for ours, theirs in zip([steps.linear(*inputs), *steps.linear_backward(*inputs, into_y)], wanted, strict=True):
+    x, weight, bias = x.detach(), weight.detach(), bias.detach()
+    found = [steps.linear(x, weight, bias), *steps.linear_backward(x, weight, bias, into_y)]
+    for ours, theirs in zip(found, wanted, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5 * max(rows, 1) ** 0.5)
