@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gredkit.nn.incidence import Incidence, starts
-from gredkit.nn.kernels import attention, ops, recurrent, stack, steps
+from gredkit.nn.kernels import attention, encoder_ops, ops, recurrent, stack, steps
 from gredkit.nn.kernels.index import Index, Sums
 from gredkit.nn.kernels.recurrent import KINDS, States
 from gredkit.nn.kernels.shapes import of_gate, of_mlp, of_recurrence
@@ -108,7 +108,16 @@ def _cases() -> dict[str, Case]:
             common = {"index": index, "width": WIDTH, "gelu": "none", "eps": 1e-6, "dropout": 0.2}
             cases[f"{at}layers"] = Case(ops.layers, {"x": x, "sets": matrix, "weights": layers} | common)
             cases[f"{at}layer"] = Case(ops.layers, {"x": a, "sets": None, "weights": layers[:1]} | common)
-    return cases | _encoders(index)
+    return cases | _linear() | _encoders(index)
+
+
+def _linear() -> dict[str, Case]:
+    x, weight, bias, into_y = _random((SETS, D), (N, D), (N,), (SETS, N))
+    of = {"x": x, "weight": weight, "bias": bias}
+    return {
+        "steps.linear": Case(steps.linear, of),
+        "steps.linear_backward": Case(steps.linear_backward, of | {"into_y": into_y}),
+    }
 
 
 def _encoders(index: Index) -> dict[str, Case]:
@@ -116,8 +125,8 @@ def _encoders(index: Index) -> dict[str, Case]:
     states, (into_s,) = States(index), _random((NODES, N))
     cases = {"States": Case(States, {"index": index})}
     for kind, (_, gates) in KINDS.items():
-        names, shapes = ("p", "U", "b"), [(SETS, gates * N), (gates * N, N), (N,)]
-        of = {"kind": kind, "states": states, **dict(zip(names, _random(*shapes), strict=True))}
+        z, *weights = _random((SETS, D), (gates * N, D), (gates * N,), (gates * N, N), (N,))
+        of = {"kind": kind, "z": z, "weights": weights, "states": states}
         forward = Case(recurrent.recurrent, of | {"keep": True})
         _, records = recurrent.recurrent(**forward.arguments)
         back = of | {"into_s": into_s}
@@ -125,17 +134,21 @@ def _encoders(index: Index) -> dict[str, Case]:
         cases[f"recurrent.{kind}, not kept"] = Case(recurrent.recurrent, of | {"keep": False})
         cases[f"recurrent.{kind} backward"] = Case(recurrent.recurrent_backward, back | {"records": records})
         cases[f"recurrent.{kind} backward, again"] = Case(recurrent.recurrent_backward, back | {"records": None})
-        wanted = dict(zip(names, _random(*shapes, needs_grad=True), strict=True))
-        cases[f"ops.{kind}"] = Case(ops.recurrent, of | wanted)
+        z, *weights = _random(
+            (SETS, D), (gates * N, D), (gates * N, N), (gates * N,), (gates * N,), (D, N), (D,), needs_grad=True
+        )
+        whole = {"kind": kind, "z": z, "states": states, "weights": weights}
+        cases[f"encoder_ops.{kind}"] = Case(encoder_ops.recurrent, whole)
     shapes = [(NODES, D * HEADS), (SETS, 2 * D * HEADS)]
     q, kv, into_out = _random(*shapes, shapes[0])
     asked = {"heads": HEADS, "q": q, "kv": kv, "index": index}
     _, p = attention.attention(**asked)
     cases["attention.attention"] = Case(attention.attention, asked)
     cases["attention.attention_backward"] = Case(attention.attention_backward, asked | {"p": p, "into_out": into_out})
-    cases["ops.attention"] = Case(
-        ops.attention, asked | dict(zip(("q", "kv"), _random(*shapes, needs_grad=True), strict=True))
-    )
+    inner = [(D * HEADS, D), (D * HEADS,)]
+    z, *weights = _random((SETS, D), *inner, *inner, *inner, (D, D * HEADS), (D,), needs_grad=True)
+    whole = {"heads": HEADS, "z": z, "index": index, "weights": weights}
+    cases["encoder_ops.attention"] = Case(encoder_ops.attention, whole)
     return cases
 
 
@@ -197,7 +210,8 @@ NAMES = (
     "stack.layers_backward", "ops.set_sum", "ops.hop_filter", "ops.set_mlp", "ops.gate", "ops.hop_matrices",
     "ops.hop_scan", "ops.layers", "ops.layer", "States",
     *(f"recurrent.{kind}{what}" for kind in KINDS for what in ("", ", not kept", " backward", " backward, again")),
-    *(f"ops.{kind}" for kind in KINDS), "attention.attention", "attention.attention_backward", "ops.attention",
+    *(f"encoder_ops.{kind}" for kind in KINDS), "attention.attention", "attention.attention_backward",
+    "encoder_ops.attention", "steps.linear", "steps.linear_backward",
 )  # fmt: skip
 
 

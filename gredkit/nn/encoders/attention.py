@@ -1,14 +1,14 @@
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from gredkit import ranges
 from gredkit.nn.dense import Dense
 from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
-from gredkit.nn.kernels import known, ops
+from gredkit.nn.kernels import encoder_ops, known
 from gredkit.nn.kernels.shapes import padded
 from gredkit.nn.kernels.usable import can_fuse
 from gredkit.registry import ENCODERS
@@ -43,8 +43,8 @@ class Attention(SequenceEncoder):
         self.out = Dense(inner, dim)
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
-        if (read := self._by_kernels(z, hops)) is not None:
-            return self.out(read)
+        if (y := self._by_kernels(z, hops)) is not None:
+            return y
         query = self._heads(self.query(hops.targets.sum(z))[:, None])
         if self.order:
             rows = hops.grid.sum(z).view(hops.num_nodes, hops.width, -1)
@@ -58,27 +58,13 @@ class Attention(SequenceEncoder):
         return self.out(read.flatten(1))
 
     def _by_kernels(self, z: Tensor, hops: HopIndex) -> Tensor | None:
-        """What the heads read, if kernels can compute it from these rows. Shape: [nodes, heads * d]"""
+        """The same function, if kernels can compute it from these rows. Shape: [nodes, dim]"""
         if not can_fuse(z) or not known.is_itself(hops) or z.shape[:-1] != (hops.num_sets + 1,):
             return None
-        if known.read((known.ATTENTION, self), d=z.shape[1]) is None:
+        if padded(self.heads) > 2 * self.heads:  # mostly zeros
             return None
-        heads = padded(self.heads)
-        if heads > 2 * self.heads:  # mostly zeros
-            return None
-        size = len(self.query.weight) // self.heads
-        scale = size**-0.5
-        query = F.linear(hops.targets.sum(z), *(scale * one for one in self._heads_last(self.query, heads)))
-        both = (self._heads_last(one, heads) for one in (self.key, self.value))
-        kv = F.linear(z, *(torch.cat(pair) for pair in zip(*both, strict=True)))
-        read = ops.attention(heads, query, kv, hops.index)
-        return read.view(-1, size, heads)[..., : self.heads].transpose(1, 2).flatten(1)
-
-    def _heads_last(self, layer: nn.Linear, heads: int) -> tuple[Tensor, Tensor]:
-        """Weight and bias of a layer in the kernels' order, with zeros for further heads."""
-        weight, bias = (one.unflatten(0, (self.heads, -1)).transpose(0, 1) for one in (layer.weight, layer.bias))
-        more = heads - self.heads
-        return F.pad(weight, (0, 0, 0, more)).flatten(0, 1), F.pad(bias, (0, more)).flatten()
+        found = known.read((known.ATTENTION, self), d=z.shape[1])
+        return None if found is None else encoder_ops.attention(self.heads, z, hops.index, found.weights[0])
 
     def _heads(self, x: Tensor) -> Tensor:
         """[nodes, hops, heads * d] -> [nodes, heads, hops, d]"""

@@ -1,16 +1,15 @@
 from collections.abc import Callable
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
 from gredkit import ranges
 from gredkit.nn.dense import Dense, scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder, check_state
 from gredkit.nn.hop_index import HopIndex
-from gredkit.nn.kernels import known, ops
+from gredkit.nn.kernels import encoder_ops, known
 from gredkit.nn.kernels.usable import can_fuse
 
 INITS = ("orthogonal", "pytorch")
@@ -62,8 +61,8 @@ class Recurrent(SequenceEncoder):
         return [parameter for name, parameter in self.rnn.named_parameters() if name.startswith("weight")]
 
     def forward(self, z: Tensor, hops: HopIndex) -> Tensor:
-        if (last := self._by_kernels(z, hops)) is not None:
-            return self.out(last)
+        if (y := self._by_kernels(z, hops)) is not None:
+            return y
         rows, batch_sizes, place = hops.packed
         # PyTorch's LSTM does not check the width of packed sequences, and would read and write beyond their memory.
         if isinstance(self.rnn, nn.LSTM) and z.shape[-1] != self.rnn.input_size:
@@ -73,7 +72,7 @@ class Recurrent(SequenceEncoder):
         return self.out(last[-1][place])
 
     def _by_kernels(self, z: Tensor, hops: HopIndex) -> Tensor | None:
-        """The last states, if kernels can compute them from these rows. Shape: [nodes, state_dim]
+        """The same function, if kernels can compute it from these rows. Shape: [nodes, dim]
 
         They share the inputs of the gates among the nodes that read a set, and states among nodes whose sequences agree
         from the farthest hop on.
@@ -81,18 +80,12 @@ class Recurrent(SequenceEncoder):
         kind = type(self.rnn).__name__
         if not can_fuse(z) or not known.is_itself(hops) or z.shape[:-1] != (hops.num_sets + 1,):
             return None
-        if kind not in known.RECURRENT or known.read((known.RECURRENT[kind], self), d=z.shape[1]) is None:
+        if kind not in known.RECURRENT:
             return None
-        weights = [self.rnn._parameters[name] for name in self.rnn._flat_weights_names]
-        if list(map(id, weights)) != list(map(id, self.rnn._flat_weights)):
+        found = known.read((known.RECURRENT[kind], self), d=z.shape[1])
+        if found is None or list(map(id, found.weights[0][:4])) != list(map(id, self.rnn._flat_weights)):
             return None
-        into, across, bias, bias_of_state = cast(list[Tensor], weights)
-        inside = bias_of_state[-self.rnn.hidden_size :]  # a GRU multiplies this one with its reset gate
-        if kind == "GRU":
-            bias = bias + torch.cat([bias_of_state[: -len(inside)], torch.zeros_like(inside)])
-        else:
-            bias = bias + bias_of_state
-        return ops.recurrent(kind, F.linear(z, into, bias), across, inside, hops.states)
+        return encoder_ops.recurrent(kind, z, hops.states, found.weights[0])
 
     def extra_repr(self) -> str:
         return f"init={self.init!r}"

@@ -45,10 +45,12 @@ FUNCTIONS = {
     "layers_forward": "cpuppppppp",
     "layers_backward": "cpupppppppppp",
     "layer_kept": "p>n",  # it returns a count, and so does `records_room`
-    "merge_states": "cnnppppppppp",
-    "recurrent_forward": "cppppppp",
-    "recurrent_backward": "cpppppppppp",
+    "merge_states": "cnnnppppppppppp",
+    "recurrent_forward": "cpppppp",
+    "recurrent_backward": "cpppppppp",
     "records_room": "p>n",
+    "linear_forward": "cnccpppp",
+    "linear_backward": "cnccpppppp",
     "attention_forward": "cpppppp",
     "attention_backward": "cpppppppp",
 }

@@ -1,4 +1,4 @@
-/* Functions that the kernels share: elementwise functions, products of small matrices, scratch memory.
+/* Functions that the kernels share: elementwise functions, scratch memory, and those of products.h.
  *
  * The kernels compute the GRED layer on a CPU, one tile of rows at a time, so that the data of a tile stays in the cache
  * from the first step to the last. Everything is float32, row-major and deterministic: results of threads are summed in a
@@ -7,22 +7,15 @@
  */
 #pragma once
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <omp.h>
 
-typedef float vec __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int64_t index_t;
+#include "products.h"
 
-enum { V = 8, MR = 4, TILE = 64, BLOCK = 24, MOST_PARTS = 12 };
+enum { MOST_PARTS = 12 };
 enum { ERF = 0, TANH = 1 };
-
-#define MAYBE_UNUSED __attribute__((unused))
-
-static inline int padded(int n) { return (n + V - 1) / V * V; }
-static inline index_t smaller(index_t a, index_t b) { return a < b ? a : b; }
 
 /* ---- elementwise functions, written so that compilers vectorise the loops around them ---- */
 
@@ -114,87 +107,6 @@ static inline float total(vec v) {
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
 
-/* ---- products of small matrices ---- */
-
-/* Load a vector once for several products; otherwise compilers load it again for each of them. */
-#if defined(__x86_64__)
-#define IN_REGISTER(v) __asm__("" : "+x"(v))
-#else
-#define IN_REGISTER(v)
-#endif
-
-/* C[i, j] (+)= sum_k rows[i][k] B[k, j] for MR rows and `nv` vectors of columns, held in registers. */
-static inline __attribute__((always_inline)) void block_rows(const int nv, const float *const *rows, int k, const float *B,
-                                                              int ldb, float *C, int ldc, int add) {
-  vec acc[MR][3];
-  for (int i = 0; i < MR; i++)
-    for (int j = 0; j < nv; j++) acc[i][j] = add ? *(const vec *)(C + i * ldc + j * V) : (vec){0};
-  for (int p = 0; p < k; p++) {
-    vec b[3];
-    for (int j = 0; j < nv; j++) {
-      b[j] = *(const vec *)(B + (index_t)p * ldb + j * V);
-      IN_REGISTER(b[j]);
-    }
-    for (int i = 0; i < MR; i++) {
-      const float x = rows[i][p];
-      for (int j = 0; j < nv; j++) acc[i][j] += x * b[j];
-    }
-  }
-  for (int i = 0; i < MR; i++)
-    for (int j = 0; j < nv; j++) *(vec *)(C + i * ldc + j * V) = acc[i][j];
-}
-
-/* C[i, j] += sum_t A[t][first + i] B[t][j] for MR columns of A and `nv` vectors of columns of B. */
-static inline __attribute__((always_inline)) void block_outer(const int nv, const float *const *A, int first,
-                                                               const float *B, int ldb, int t, float *C, int ldc) {
-  vec acc[MR][3];
-  for (int i = 0; i < MR; i++)
-    for (int j = 0; j < nv; j++) acc[i][j] = *(const vec *)(C + i * ldc + j * V);
-  for (int p = 0; p < t; p++) {
-    const float *a = A[p] + first;
-    vec b[3];
-    for (int j = 0; j < nv; j++) {
-      b[j] = *(const vec *)(B + (index_t)p * ldb + j * V);
-      IN_REGISTER(b[j]);
-    }
-    for (int i = 0; i < MR; i++)
-      for (int j = 0; j < nv; j++) acc[i][j] += a[i] * b[j];
-  }
-  for (int i = 0; i < MR; i++)
-    for (int j = 0; j < nv; j++) *(vec *)(C + i * ldc + j * V) = acc[i][j];
-}
-
-/* Panels of three vectors, then of two: 12 or 8 sums in registers keep the arithmetic units busy. */
-static inline int panel(int left) { return left == 4 || left == 2 ? 2 : left >= 3 ? 3 : 1; }
-
-/* C[m, n] (+)= rows @ B. Rows beyond m up to a multiple of MR must exist in `rows` and C. */
-MAYBE_UNUSED static void rows_times(const float *const *rows, int m, int k, const float *B, int ldb, int n, float *C, int ldc, int add) {
-  for (int j = 0; j < n / V;) {
-    const int nv = panel(n / V - j);
-    for (int i = 0; i < m; i += MR) {
-      float *c = C + (index_t)i * ldc + j * V;
-      if (nv == 3) block_rows(3, rows + i, k, B + j * V, ldb, c, ldc, add);
-      else if (nv == 2) block_rows(2, rows + i, k, B + j * V, ldb, c, ldc, add);
-      else block_rows(1, rows + i, k, B + j * V, ldb, c, ldc, add);
-    }
-    j += nv;
-  }
-}
-
-/* C[m, n] += A^T @ B over t rows. Columns of A beyond m up to a multiple of MR must exist, and rows of C. */
-MAYBE_UNUSED static void outer_sum(const float *const *A, int m, const float *B, int ldb, int n, int t, float *C, int ldc) {
-  for (int j = 0; j < n / V;) {
-    const int nv = panel(n / V - j);
-    for (int i = 0; i < m; i += MR) {
-      float *c = C + (index_t)i * ldc + j * V;
-      if (nv == 3) block_outer(3, A, i, B + j * V, ldb, t, c, ldc);
-      else if (nv == 2) block_outer(2, A, i, B + j * V, ldb, t, c, ldc);
-      else block_outer(1, A, i, B + j * V, ldb, t, c, ldc);
-    }
-    j += nv;
-  }
-}
-
 /* ---- scratch memory ---- */
 
 /* The return values of functions; Python raises an exception for all but the first. */
@@ -240,10 +152,6 @@ MAYBE_UNUSED static void copy_padded(const float *from, index_t rows, int column
     for (int first = 0; first < columns; first += V) /* a few columns at a time, so that their rows stay in the cache */
       for (index_t i = 0; i < rows; i++)
         for (int j = first; j < first + V && j < columns; j++) to[(size_t)j * padded((int)rows) + i] = from[i * columns + j];
-}
-
-MAYBE_UNUSED static void pointers(const float *rows[], const float *base, int count, int ld) {
-  for (int i = 0; i < TILE; i++) rows[i] = base + (size_t)(i < count ? i : 0) * ld;
 }
 
 /* The sum of the shares of all threads, in the order of the threads; columns beyond `columns` are padding. */

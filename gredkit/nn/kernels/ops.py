@@ -7,11 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from gredkit.nn.kernels import attention as attentions
-from gredkit.nn.kernels import recurrent as recurrences
 from gredkit.nn.kernels import stack, steps
 from gredkit.nn.kernels.index import Index, Sums
-from gredkit.nn.kernels.recurrent import States
 from gredkit.nn.kernels.shapes import Weights
 from gredkit.nn.kernels.stack import Layers
 from gredkit.nn.kernels.steps import Dropout
@@ -43,26 +40,6 @@ def hop_scan(u: Tensor, eigenvalues: Tensor, index: Index) -> Tensor:
     Shape: u [sets, 2 n], eigenvalues [2, n] -> [nodes, 2 n]
     """
     return _HopScan.apply(u, eigenvalues, index)
-
-
-def recurrent(kind: str, p: Tensor, U: Tensor, b: Tensor, states: States) -> Tensor:
-    """The last state of an RNN, LSTM or GRU over each node's sequence; p holds the inputs of all gates for each set.
-
-    Shape: p [sets, gates n], U [gates n, n], b [n] -> [nodes, n]
-
-    b: what is added to U s in the last gate of a GRU, before the reset gate multiplies; the others do not read it
-    """
-    return _Recurrent.apply(kind, p, U, b, states, torch.is_grad_enabled())
-
-
-def attention(heads: int, q: Tensor, kv: Tensor, index: Index) -> Tensor:
-    """Σ_k softmax_k(q_v · key_{v,k}) value_{v,k} for each head; number j of head i stands in column j * heads + i.
-
-    Shape: q [nodes, e heads], kv [sets, 2 e heads], keys before values -> [nodes, e heads]
-
-    heads: a multiple of 8
-    """
-    return _Attention.apply(heads, q, kv, index)
 
 
 def hop_matrices(width: int, *recurrence: Tensor) -> Tensor:
@@ -144,7 +121,7 @@ def once(backward: Callable[..., Any]) -> Callable[..., Any]:
 class _SetMLP(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, index: Index, gelu: str, eps: float, keep: bool, *weights: Tensor) -> Any:
-        a, weights = a.contiguous(), _contiguous(weights)
+        a, weights = a.contiguous(), contiguous(weights)
         z, x, *kept = steps.set_mlp(a, index, weights, gelu, eps, keep)
         ctx.gelu, ctx.index = gelu, index
         ctx.save_for_backward(a, x, *kept, *weights)
@@ -194,44 +171,10 @@ class _HopScan(torch.autograd.Function):
         return *into, None
 
 
-class _Recurrent(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, kind: str, p: Tensor, U: Tensor, b: Tensor, states: States, keep: bool) -> Tensor:
-        p, U, b = _contiguous((p, U, b))
-        s, records = recurrences.recurrent(kind, p, U, b, states, keep)
-        ctx.kind, ctx.states = kind, states
-        ctx.save_for_backward(p, U, b, records)
-        return s
-
-    @staticmethod
-    @once
-    def backward(ctx: Any, into_s: Tensor) -> Any:
-        p, U, b, records = ctx.saved_tensors
-        into = recurrences.recurrent_backward(ctx.kind, p, U, b, ctx.states, records, into_s.contiguous())
-        return None, *into, None, None
-
-
-class _Attention(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, heads: int, q: Tensor, kv: Tensor, index: Index) -> Tensor:
-        q, kv = q.contiguous(), kv.contiguous()
-        out, p = attentions.attention(heads, q, kv, index)
-        ctx.heads, ctx.index = heads, index
-        ctx.save_for_backward(q, kv, p)
-        return out
-
-    @staticmethod
-    @once
-    def backward(ctx: Any, into_out: Tensor) -> Any:
-        q, kv, p = ctx.saved_tensors
-        into = attentions.attention_backward(ctx.heads, q, kv, ctx.index, p, into_out.contiguous())
-        return None, *into, None
-
-
 class _HopMatrices(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, width: int, *recurrence: Tensor) -> Tensor:
-        recurrence = _contiguous(recurrence)
+        recurrence = contiguous(recurrence)
         ctx.save_for_backward(*recurrence)
         return steps.hop_matrices(width, recurrence)
 
@@ -247,7 +190,7 @@ class _HopMatrices(torch.autograd.Function):
 class _Gate(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, y: Tensor, x: Tensor, gelu: str, dropout: Dropout, keep: bool, *weights: Tensor) -> Tensor:
-        y, weights = y.contiguous(), _contiguous(weights)
+        y, weights = y.contiguous(), contiguous(weights)
         h, pre = steps.gate(y, x.contiguous(), weights, gelu, dropout, keep)
         ctx.gelu, ctx.dropout = gelu, dropout
         ctx.save_for_backward(y, pre, *weights)
@@ -267,7 +210,7 @@ class _Layers(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, index: Index, sets: Matrix | None, of: Layers, keep: bool, *weights: Tensor
     ) -> Tensor:
-        x, weights = x.contiguous(), _contiguous(weights)
+        x, weights = x.contiguous(), contiguous(weights)
         sums = None if sets is None else sets.sums
         h, kept = stack.layers(of, index, sums, _by_layer(weights, of), x, keep)
         ctx.of, ctx.index, ctx.sets, ctx.count = of, index, sets, len(weights)
@@ -293,7 +236,7 @@ def _by_layer(weights: Weights, of: Layers) -> list[Weights]:
     return [weights[i : i + each] for i in range(0, len(weights), each)] if each else []
 
 
-def _contiguous(weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def contiguous(weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(weight if weight.is_contiguous() else weight.contiguous() for weight in weights)
 
 

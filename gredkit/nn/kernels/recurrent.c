@@ -1,205 +1,142 @@
 /* Non-linear recurrences over hop sequences: RNN, LSTM and GRU, on states that `merge_states` has listed.
  *
- * The inputs of the gates come from outside, one row per set. A part of the nodes is one piece of work: its levels are
- * computed one after the other, each as products of tiles. `records` hold what a state computes, q = padded(n) numbers each:
- *   RNN   h                        h = tanh(p + U h')
- *   LSTM  i f g o c h              c = f c' + i g, h = o tanh(c)
- *   GRU   r z m a h                m = U_a h' + b, a = tanh(p_a + r m), h = (1 - z) a + z h'
- * where h' and c' belong to the state before, and are 0 for the first. */
-#include "common.h"
-
-enum { RNN = 0, LSTM = 1, GRU = 2 };
-static const int GATES[] = {1, 4, 3}, SLOTS[] = {1, 6, 5};
+ * A part of the nodes is one piece of work: p = W z + bias, the inputs of its gates, once for each set that it reads, then its
+ * levels one after the other, each as products of tiles. So p and its gradient stay in the cache. `records` hold what a state
+ * computes, as cells.h describes it. */
+#include "cells.h"
 
 typedef struct {
-  index_t kind, nodes, sets, cuts, states, n;
+  index_t kind, nodes, sets, cuts, states, n, d;
 } Shape;
 typedef struct {
-  const index_t *cut, *set, *parent, *last, *level, *first; /* as `merge_states` describes them */
+  const index_t *cut, *read, *parent, *last, *level, *first, *set, *begin; /* as `merge_states` describes them */
 } States;
+typedef struct {
+  const float *W, *bias, *U, *b; /* [gates n, d], [gates n], [gates n, n], [n], which only a GRU reads */
+} Weights;
+typedef struct {
+  float *W, *bias, *U, *b;
+} WeightGradients;
 
-/* Sizes in numbers. A panel has up to 24 columns of a matrix; its rows are consecutive, so that it stays in the cache. */
-static int wide(const Shape *of) { return GATES[of->kind] * padded((int)of->n); }
+/* Sizes in numbers: of the gates of a state, of the rows of p, of a record. */
+static int gates_of(const Shape *of) { return GATES[of->kind] * padded((int)of->n); }
+static int row_of(const Shape *of) { return stride(gates_of(of)); }
 static size_t record(const Shape *of) { return (size_t)SLOTS[of->kind] * padded((int)of->n); }
-
-/* A stride that is an odd number of cache lines, so that rows do not share their places in the cache. */
-static int stride(int columns) {
-  const int lines = (columns + 15) / 16;
-  return (lines | 1) * 16;
-}
 
 /* The records of a part begin here; MR rows behind them are scratch, because products write whole blocks of rows. */
 static size_t place(const States *index, index_t part) { return index->level[index->first[part]] + part * MR; }
 
-/* ---- matrices ---- */
-
-/* U [gates n, n] transposed, in panels: for columns j.. of the padded gates [n, up to 24] */
-static void pack_forward(const Shape *of, const float *U, float *to) {
-  const int n = (int)of->n, q = padded(n), columns = wide(of);
-  for (int j = 0; j < columns; j += BLOCK) {
-    const int w = (int)smaller(BLOCK, columns - j);
-    for (int i = 0; i < n; i++)
-      for (int l = 0; l < w; l++) {
-        const int gate = (j + l) / q, row = (j + l) % q;
-        *to++ = row < n ? U[((size_t)gate * n + row) * n + i] : 0.0f;
-      }
+/* The largest number of states, and of sets, in a part. */
+static void most(const Shape *of, const States *index, index_t *states, index_t *sets) {
+  *states = *sets = 0;
+  for (index_t c = 0; c < of->cuts; c++) {
+    const index_t count = index->level[index->first[c + 1]] - index->level[index->first[c]];
+    *states = count > *states ? count : *states;
+    *sets = index->begin[c + 1] - index->begin[c] > *sets ? index->begin[c + 1] - index->begin[c] : *sets;
   }
 }
 
-/* U itself, in panels: for each gate, for columns j.. [q, up to 24] */
-static void pack_backward(const Shape *of, const float *U, float *to) {
-  const int n = (int)of->n, q = padded(n);
+/* The weights as the products take them; what nothing asks for is NULL. */
+typedef struct {
+  float *W, *U, *W_back, *U_back, *bias, *zero; /* zero: a record, for the state before the first */
+} Packed;
+
+/* A matrix [gates n, columns] with padding behind each gate: [gates q, columns] */
+static void pad_gates(const Shape *of, const float *from, size_t columns, float *to) {
+  const size_t n = of->n, q = padded((int)n);
+  memset(to, 0, sizeof(float) * gates_of(of) * columns);
   for (int gate = 0; gate < GATES[of->kind]; gate++)
-    for (int j = 0; j < q; j += BLOCK) {
-      const int w = (int)smaller(BLOCK, q - j);
-      for (int i = 0; i < q; i++)
-        for (int l = 0; l < w; l++) *to++ = i < n && j + l < n ? U[((size_t)gate * n + i) * n + j + l] : 0.0f;
-    }
+    memcpy(to + gate * q * columns, from + gate * n * columns, sizeof(float) * n * columns);
 }
 
-/* C[m, columns] += rows @ B, where B [k, columns] is in panels */
-static void rows_times_panels(const float *const *rows, int m, int k, const float *B, int columns, float *C, int ldc) {
-  for (int j = 0; j < columns; j += BLOCK) {
-    const int w = (int)smaller(BLOCK, columns - j);
-    rows_times(rows, m, k, B, w, w, C + j, ldc, 1);
-    B += (size_t)k * w;
+static Packed packed(const Shape *of, const Weights *weights, int forward, int backward, Memory *memory) {
+  const int n = (int)of->n, d = (int)of->d, all = gates_of(of);
+  float *some = uncleared(memory, (size_t)all * (n > d ? n : d));
+  Packed to = {.bias = uncleared(memory, all), .zero = scratch(memory, record(of))};
+  if (forward) {
+    to.W = uncleared(memory, (size_t)all * d);
+    to.U = uncleared(memory, (size_t)all * n);
   }
-}
-
-/* ---- elementwise ---- */
-
-static inline float tanh_of(float x) {
-  const float size = fabsf(x), e = exp_of_minus(2.0f * size), s = x * x;
-  float p = -5.70498872745e-3f;
-  p = p * s + 2.06390887954e-2f;
-  p = p * s - 5.37397155531e-2f;
-  p = p * s + 1.33314422036e-1f;
-  p = p * s - 3.33332819422e-1f;
-  const float near = x + x * s * p, far = (1.0f - e) / (1.0f + e); /* `far` cancels near 0 */
-  return size < 0.625f ? near : x < 0 ? -far : far;
-}
-
-/* One state from its gates: p has been added to the products already, except for the last gate of a GRU, whose input `p` is. */
-static void compute(const Shape *of, const float *restrict p, const float *restrict b, const float *restrict before,
-                    float *restrict at) {
-  const int n = (int)of->n, q = padded(n);
-  if (of->kind == RNN)
-#pragma omp simd
-    for (int j = 0; j < n; j++) at[j] = tanh_of(at[j]);
-  else if (of->kind == LSTM)
-#pragma omp simd
-    for (int j = 0; j < n; j++) {
-      const float i = sigmoid_of(at[j]), f = sigmoid_of(at[q + j]), g = tanh_of(at[2 * q + j]), o = sigmoid_of(at[3 * q + j]);
-      const float c = f * before[4 * q + j] + i * g;
-      at[j] = i, at[q + j] = f, at[2 * q + j] = g, at[3 * q + j] = o, at[4 * q + j] = c;
-      at[5 * q + j] = o * tanh_of(c);
-    }
-  else
-#pragma omp simd
-    for (int j = 0; j < n; j++) {
-      const float r = sigmoid_of(at[j]), z = sigmoid_of(at[q + j]), m = at[2 * q + j] + b[j], a = tanh_of(p[j] + r * m);
-      at[j] = r, at[q + j] = z, at[2 * q + j] = m, at[3 * q + j] = a;
-      at[4 * q + j] = (1.0f - z) * a + z * before[4 * q + j];
-    }
-}
-
-/* Gradients of one state: from into_h and, for an LSTM, into_c, those of the gates' inputs (`into_p`), of the products with U
- * (`into_u`, the same except for a GRU), and what reaches the state before directly (`through`: of c' or h'). */
-static void differentiate(const Shape *of, const float *restrict before, const float *restrict at, const float *restrict into_h,
-                          const float *restrict into_c, float *restrict into_p, float *restrict into_u, float *restrict through) {
-  const int n = (int)of->n, q = padded(n);
-  if (of->kind == RNN)
-#pragma omp simd
-    for (int j = 0; j < n; j++) into_u[j] = into_p[j] = into_h[j] * (1.0f - at[j] * at[j]);
-  else if (of->kind == LSTM)
-#pragma omp simd
-    for (int j = 0; j < n; j++) {
-      const float i = at[j], f = at[q + j], g = at[2 * q + j], o = at[3 * q + j], t = tanh_of(at[4 * q + j]);
-      const float into = into_c[j] + into_h[j] * o * (1.0f - t * t);
-      into_u[j] = into_p[j] = into * g * i * (1.0f - i);
-      into_u[q + j] = into_p[n + j] = into * before[4 * q + j] * f * (1.0f - f);
-      into_u[2 * q + j] = into_p[2 * n + j] = into * i * (1.0f - g * g);
-      into_u[3 * q + j] = into_p[3 * n + j] = into_h[j] * t * o * (1.0f - o);
-      through[j] = into * f;
-    }
-  else
-#pragma omp simd
-    for (int j = 0; j < n; j++) {
-      const float r = at[j], z = at[q + j], m = at[2 * q + j], a = at[3 * q + j];
-      const float into_a = into_h[j] * (1.0f - z) * (1.0f - a * a);
-      into_u[j] = into_p[j] = into_a * m * r * (1.0f - r);
-      into_u[q + j] = into_p[n + j] = into_h[j] * (before[4 * q + j] - a) * z * (1.0f - z);
-      into_p[2 * n + j] = into_a;
-      into_u[2 * q + j] = into_a * r;
-      through[j] = into_h[j] * z;
-    }
+  if (backward) {
+    to.W_back = uncleared(memory, (size_t)all * padded(d));
+    to.U_back = uncleared(memory, (size_t)all * padded(n));
+  }
+  if (memory->failed) return to;
+  pad_gates(of, weights->bias, 1, to.bias);
+  pad_gates(of, weights->W, d, some);
+  if (forward) pack(some, d, all, 1, d, to.W);
+  if (backward) pack(some, all, d, d, 1, to.W_back);
+  pad_gates(of, weights->U, n, some);
+  if (forward) pack(some, n, all, 1, n, to.U);
+  if (backward) pack(some, all, n, n, 1, to.U_back);
+  return to;
 }
 
 /* ---- forward ---- */
 
-/* The records of all states of a part; `zero` is a record of zeros, for the state before the first. */
-static void part_forward(const Shape *of, const States *index, index_t part, const float *p, const float *b, const float *panels,
-                         const float *zero, float *records) {
-  const int n = (int)of->n, q = padded(n), gates = GATES[of->kind], products = wide(of);
+/* p of the sets of a part: z [sets, d] -> p [sets of the part, row_of] */
+static void part_inputs(const Shape *of, const States *index, index_t part, const float *z, const Packed *weights, float *p) {
+  const int d = (int)of->d, all = gates_of(of), ld = row_of(of);
+  const float *row[TILE];
+  for (index_t begin = index->begin[part]; begin < index->begin[part + 1]; begin += TILE) {
+    const int count = (int)smaller(TILE, index->begin[part + 1] - begin);
+    float *to = p + (begin - index->begin[part]) * ld;
+    for (int i = 0; i < TILE; i++) row[i] = z + index->set[begin + (i < count ? i : 0)] * d;
+    for (int i = 0; i < count; i++) memcpy(to + (size_t)i * ld, weights->bias, sizeof(float) * all);
+    rows_times_packed(row, count, d, weights->W, all, to, ld, 1);
+  }
+}
+
+/* The records of all states of a part. */
+static void part_forward(const Shape *of, const States *index, index_t part, const float *p, const float *b, const Packed *weights,
+                         float *records) {
+  const int n = (int)of->n, q = padded(n), all = gates_of(of), ld = row_of(of), added = of->kind == GRU ? 2 * q : all;
   const size_t size = record(of), last = size - q;
   const index_t begin = index->level[index->first[part]];
   const float *row[TILE];
   for (index_t l = index->first[part]; l < index->first[part + 1]; l++)
     for (index_t s = index->level[l]; s < index->level[l + 1]; s += TILE) {
-      const int count = (int)smaller(TILE, index->level[l + 1] - s), read = of->kind == GRU ? 2 : gates;
+      const int count = (int)smaller(TILE, index->level[l + 1] - s);
+      const index_t *read = index->read + s, *parent = index->parent + s;
       float *to = records + (s - begin) * size;
       for (int i = 0; i < count; i++) {
-        const float *from = p + index->set[s + i] * gates * n;
-        float *at = to + i * size;
-        for (int gate = 0; gate < read; gate++) {
-          memcpy(at + gate * q, from + gate * n, n * sizeof(float));
-          memset(at + gate * q + n, 0, (q - n) * sizeof(float));
-        }
-        if (read < gates) memset(at + read * q, 0, q * sizeof(float));
+        memcpy(to + i * size, p + (read[i] - index->begin[part]) * ld, sizeof(float) * added);
+        memset(to + i * size + added, 0, sizeof(float) * (all - added));
       }
-      if (index->parent[s] >= 0) { /* either all states of a level have one before them or none has */
-        for (int i = 0; i < TILE; i++) row[i] = records + (index->parent[s + (i < count ? i : 0)] - begin) * size + last;
-        rows_times_panels(row, count, n, panels, products, to, (int)size);
+      if (parent[0] >= 0) { /* either all states of a level have one before them or none has */
+        for (int i = 0; i < TILE; i++) row[i] = records + (parent[i < count ? i : 0] - begin) * size + last;
+        rows_times_packed(row, count, n, weights->U, all, to, (int)size, 1);
       }
-      for (int i = 0; i < count; i++) {
-        const index_t before = index->parent[s + i];
-        compute(of, p + (index->set[s + i] * gates + gates - 1) * n, b, before < 0 ? zero : records + (before - begin) * size,
-                to + i * size);
-      }
+      for (int i = 0; i < count; i++)
+        compute((int)of->kind, n, p + (read[i] - index->begin[part]) * ld + all - q, b,
+                parent[i] < 0 ? weights->zero : records + (parent[i] - begin) * size, to + i * size);
     }
-}
-
-static index_t most_states(const Shape *of, const States *index) {
-  index_t most = 0;
-  for (index_t c = 0; c < of->cuts; c++) {
-    const index_t count = index->level[index->first[c + 1]] - index->level[index->first[c]];
-    most = count > most ? count : most;
-  }
-  return most;
 }
 
 /* The number of floats for the records of all states. */
 index_t records_room(const Shape *of) { return (index_t)((of->states + of->cuts * MR) * record(of)); }
 
-/* p [sets, gates n], U [gates n, n], b [n], which only a GRU reads -> s [nodes, n]; `records` may be NULL */
-int recurrent_forward(int threads, const Shape *of, const States *index, const float *p, const float *U, const float *b,
-                      float *records, float *s) {
+/* z [sets, d] -> s [nodes, n]; `records` may be NULL */
+int recurrent_forward(int threads, const Shape *of, const States *index, const float *z, const Weights *weights, float *records,
+                      float *s) {
   const int n = (int)of->n, q = padded(n);
   const size_t size = record(of);
-  const index_t most = records ? 0 : most_states(of, index) + MR;
+  index_t most_states, most_sets;
+  most(of, index, &most_states, &most_sets);
   Memory shared = {0};
-  float *panels = uncleared(&shared, (size_t)n * wide(of)), *zero = scratch(&shared, size);
+  const Packed from = packed(of, weights, 1, 0, &shared);
   if (shared.failed) return release(&shared);
-  pack_forward(of, U, panels);
 #pragma omp parallel num_threads(threads)
   {
     Memory mine = {0};
-    float *own = records ? NULL : uncleared(&mine, most * size);
+    float *p = uncleared(&mine, (most_sets + MR) * row_of(of));
+    float *own = records ? NULL : uncleared(&mine, (most_states + MR) * size);
 #pragma omp for schedule(dynamic)
     for (index_t c = 0; c < of->cuts; c++) {
       if (mine.failed) continue;
       float *part = records ? records + place(index, c) * size : own;
-      part_forward(of, index, c, p, b, panels, zero, part);
+      part_inputs(of, index, c, z, &from, p);
+      part_forward(of, index, c, p, weights->b, &from, part);
       for (index_t v = index->cut[c]; v < index->cut[c + 1]; v++)
         memcpy(s + v * n, part + (index->last[v] - index->level[index->first[c]]) * size + size - q, n * sizeof(float));
     }
@@ -211,32 +148,46 @@ int recurrent_forward(int threads, const Shape *of, const States *index, const f
 /* ---- backward ---- */
 
 typedef struct {
-  float *h, *c, *gates, *product, *of_p; /* [states, q], the same, [TILE, stride], [TILE, q], [gates n] */
+  float *h, *c, *p;               /* of the states of a part [states, q] twice, of the inputs of its sets [sets, row_of] */
+  float *gates, *product, *of_a; /* of a tile: [TILE, row_of], [TILE, q or padded d], [2 q] */
 } Gradients;
 
-/* The gradients of a part. `sum` [q, stride] is that of U, transposed, `of_b` [q] that of b, `empty` [gates n] that of p of
- * the empty set, which parts share. */
-static void part_backward(const Shape *of, const States *index, index_t part, const float *panels, const float *zero,
-                          const float *records, const Gradients *g, float *into_p, float *sum, float *of_b, float *empty) {
-  const int n = (int)of->n, q = padded(n), gates = GATES[of->kind], products = wide(of), ld = stride(products);
+/* What a part adds to the gradients: U and W transposed, [q, row_of] and [padded d, row_of]; bias and b; z of the empty set. */
+typedef struct {
+  float *U, *W, *bias, *b, *empty;
+} Share;
+
+static Share share_of(const Shape *of, float *memory, size_t *size) {
+  const size_t q = padded((int)of->n), d = padded((int)of->d), ld = row_of(of);
+  *size = (q + d + 1) * ld + q + d;
+  return (Share){memory, memory + q * ld, memory + (q + d) * ld, memory + (q + d + 1) * ld, memory + (q + d + 1) * ld + q};
+}
+
+/* The gradients of p and U. */
+static void part_backward(const Shape *of, const States *index, index_t part, const Packed *weights, const float *records,
+                          const Gradients *g, const Share *to) {
+  const int n = (int)of->n, q = padded(n), all = gates_of(of), ld = row_of(of);
   const size_t size = record(of), last = size - q;
   const index_t begin = index->level[index->first[part]];
-  float *through = g->of_p + (size_t)gates * n;
+  float *through = g->of_a + q;
   const float *row[TILE], *before[TILE];
   for (index_t l = index->first[part + 1] - 1; l >= index->first[part]; l--)
     for (index_t s = index->level[l]; s < index->level[l + 1]; s += TILE) {
       const int count = (int)smaller(TILE, index->level[l + 1] - s), has_parents = index->parent[s] >= 0;
       for (int i = 0; i < count; i++) {
-        const index_t here = s + i - begin, parent = index->parent[s + i], set = index->set[s + i];
-        float *into_u = g->gates + (size_t)i * ld, *restrict to = set == of->sets - 1 ? empty : into_p + set * gates * n;
-        before[i] = has_parents ? records + (parent - begin) * size : zero;
-        differentiate(of, before[i], records + here * size, g->h + here * q, g->c ? g->c + here * q : NULL, g->of_p, into_u,
-                      through);
+        const index_t here = s + i - begin, parent = index->parent[s + i];
+        float *into_u = g->gates + (size_t)i * ld, *restrict p = g->p + (index->read[s + i] - index->begin[part]) * ld;
+        before[i] = has_parents ? records + (parent - begin) * size : weights->zero;
+        differentiate((int)of->kind, n, before[i], records + here * size, g->h + here * q, g->c ? g->c + here * q : NULL, into_u,
+                      g->of_a, through);
+        const float *restrict first = into_u, *restrict into_last = of->kind == GRU ? g->of_a : into_u + all - q;
 #pragma omp simd
-        for (int j = 0; j < gates * n; j++) to[j] += g->of_p[j];
+        for (int j = 0; j < all - q; j++) p[j] += first[j];
+#pragma omp simd
+        for (int j = 0; j < n; j++) p[all - q + j] += into_last[j];
         if (of->kind == GRU)
 #pragma omp simd
-          for (int j = 0; j < n; j++) of_b[j] += into_u[2 * q + j];
+          for (int j = 0; j < n; j++) to->b[j] += first[2 * q + j];
         if (of->kind != RNN && has_parents) {
           float *restrict on = (of->kind == LSTM ? g->c : g->h) + (parent - begin) * q;
 #pragma omp simd
@@ -245,12 +196,9 @@ static void part_backward(const Shape *of, const States *index, index_t part, co
       }
       if (!has_parents) continue;
       for (int i = 0; i < count; i++) before[i] += last;
-      outer_sum(before, q, g->gates, ld, products, count, sum, ld);
-      memset(g->product, 0, sizeof(float) * TILE * q);
-      for (int gate = 0; gate < gates; gate++) {
-        pointers(row, g->gates + (size_t)gate * q, count, ld);
-        rows_times_panels(row, count, q, panels + (size_t)gate * q * q, q, g->product, q);
-      }
+      outer_sum(before, q, g->gates, ld, all, count, to->U, ld);
+      pointers(row, g->gates, count, ld);
+      rows_times_packed(row, count, all, weights->U_back, n, g->product, q, 0);
       for (int i = 0; i < count; i++) {
         float *restrict on = g->h + (index->parent[s + i] - begin) * q;
         const float *restrict from = g->product + (size_t)i * q;
@@ -260,52 +208,93 @@ static void part_backward(const Shape *of, const States *index, index_t part, co
     }
 }
 
-/* `records` NULL: they are computed again. into_b [n] is written for a GRU only. */
-int recurrent_backward(int threads, const Shape *of, const States *index, const float *p, const float *U, const float *b,
-                       const float *records, const float *into_s, float *into_p, float *into_U, float *into_b) {
-  const int n = (int)of->n, q = padded(n), gates = GATES[of->kind], ld = stride(wide(of));
-  const size_t size = record(of), share = (size_t)q * ld + q + (size_t)gates * n; /* per part: of U, of b, of the empty set */
-  const index_t most = most_states(of, index);
+/* From the gradients of p those of W, bias and z; `in` [TILE, padded d] is scratch. */
+static void part_inputs_backward(const Shape *of, const States *index, index_t part, const float *z, const Packed *weights,
+                                 const Gradients *g, float *in, const Share *to, float *into_z) {
+  const int d = (int)of->d, w = padded(d), all = gates_of(of), ld = row_of(of);
+  const float *row[TILE];
+  for (index_t begin = index->begin[part]; begin < index->begin[part + 1]; begin += TILE) {
+    const int count = (int)smaller(TILE, index->begin[part + 1] - begin);
+    const float *p = g->p + (begin - index->begin[part]) * ld;
+    for (int i = 0; i < count; i++) {
+      const float *restrict from = p + (size_t)i * ld;
+      memcpy(in + (size_t)i * w, z + index->set[begin + i] * d, sizeof(float) * d); /* products read whole vectors */
+#pragma omp simd
+      for (int j = 0; j < all; j++) to->bias[j] += from[j];
+    }
+    pointers(row, in, count, w);
+    outer_sum(row, d, p, ld, all, count, to->W, ld);
+    pointers(row, p, count, ld);
+    rows_times_packed(row, count, all, weights->W_back, d, g->product, w, 0);
+    for (int i = 0; i < count; i++) {
+      const index_t set = index->set[begin + i];
+      memcpy(set == of->sets - 1 ? to->empty : into_z + set * d, g->product + (size_t)i * w, sizeof(float) * d);
+    }
+  }
+}
+
+/* `records` NULL: they are computed again. into->b is written for a GRU only. */
+int recurrent_backward(int threads, const Shape *of, const States *index, const float *z, const Weights *weights,
+                       const float *records, const float *into_s, float *into_z, const WeightGradients *into) {
+  const int n = (int)of->n, d = (int)of->d, q = padded(n), w = padded(d), all = gates_of(of), ld = row_of(of);
+  const size_t size = record(of);
+  size_t share;
+  share_of(of, NULL, &share);
+  index_t most_states, most_sets;
+  most(of, index, &most_states, &most_sets);
   Memory shared = {0};
-  float *panels = uncleared(&shared, (size_t)gates * q * q), *again = uncleared(&shared, (size_t)n * wide(of));
-  float *zero = scratch(&shared, size), *shares = uncleared(&shared, share * of->cuts);
+  const Packed from = packed(of, weights, !records, 1, &shared);
+  float *shares = uncleared(&shared, share * of->cuts);
   if (shared.failed) return release(&shared);
-  pack_backward(of, U, panels);
-  if (!records) pack_forward(of, U, again);
 #pragma omp parallel num_threads(threads)
   {
     Memory mine = {0};
-    float *own = records ? NULL : uncleared(&mine, (most + MR) * size);
-    Gradients g = {.h = uncleared(&mine, most * q), .c = of->kind == LSTM ? uncleared(&mine, most * q) : NULL};
-    g.gates = scratch(&mine, (size_t)(TILE + MR) * ld); /* the padding of its rows stays 0 */
-    g.product = uncleared(&mine, (size_t)(TILE + MR) * q);
-    g.of_p = uncleared(&mine, (size_t)(gates + 1) * n);
+    float *own = records ? NULL : uncleared(&mine, (most_states + MR) * size);
+    Gradients g = {.h = uncleared(&mine, most_states * q), .c = of->kind == LSTM ? uncleared(&mine, most_states * q) : NULL};
+    g.p = uncleared(&mine, (most_sets + MR) * ld);
+    g.gates = scratch(&mine, (size_t)TILE * ld); /* the padding of its rows stays 0 */
+    g.product = uncleared(&mine, (size_t)TILE * (q > w ? q : w));
+    g.of_a = uncleared(&mine, 2 * q);
+    float *in = scratch(&mine, (size_t)TILE * w);
 #pragma omp for schedule(static)
-    for (index_t r = 0; r < of->sets; r++) memset(into_p + r * gates * n, 0, sizeof(float) * gates * n);
+    for (index_t r = 0; r < of->sets; r++) memset(into_z + r * d, 0, sizeof(float) * d);
 #pragma omp for schedule(dynamic)
     for (index_t c = 0; c < of->cuts; c++) {
       if (mine.failed) continue;
       const index_t begin = index->level[index->first[c]], count = index->level[index->first[c + 1]] - begin;
-      float *sum = shares + c * share;
-      memset(sum, 0, sizeof(float) * share);
+      const float *part = records ? records + place(index, c) * size : own;
+      const Share to = share_of(of, memset(shares + c * share, 0, sizeof(float) * share), &(size_t){0});
+      if (!records) {
+        part_inputs(of, index, c, z, &from, g.p);
+        part_forward(of, index, c, g.p, weights->b, &from, own);
+      }
+      memset(g.p, 0, sizeof(float) * (index->begin[c + 1] - index->begin[c]) * ld);
       memset(g.h, 0, sizeof(float) * count * q);
       if (g.c) memset(g.c, 0, sizeof(float) * count * q);
       for (index_t v = index->cut[c]; v < index->cut[c + 1]; v++)
         for (int j = 0; j < n; j++) g.h[(index->last[v] - begin) * q + j] += into_s[v * n + j];
-      if (!records) part_forward(of, index, c, p, b, again, zero, own);
-      part_backward(of, index, c, panels, zero, records ? records + place(index, c) * size : own, &g, into_p, sum,
-                    sum + (size_t)q * ld, sum + (size_t)q * ld + q);
+      part_backward(of, index, c, &from, part, &g, &to);
+      part_inputs_backward(of, index, c, z, &from, &g, in, &to, into_z);
+    }
+#pragma omp for schedule(static)
+    for (int j = 0; j <= n + d; j++) { /* in the order of the parts: a row of U, or of W, or the bias */
+      float *restrict sum = shares + (size_t)(j < n ? j : q - n + j + (j == n + d ? w - d : 0)) * ld;
+      float *const to = j < n ? into->U + j : j < n + d ? into->W + j - n : into->bias;
+      const int apart = j < n ? n : j < n + d ? d : 1;
+      for (index_t c = 1; c < of->cuts; c++)
+#pragma omp simd
+        for (int i = 0; i < all; i++) sum[i] += sum[c * share + i];
+      for (int gate = 0; gate < GATES[of->kind]; gate++)
+        for (int i = 0; i < n; i++) to[((size_t)gate * n + i) * apart] = sum[gate * q + i];
     }
     release_into(&mine, &shared);
   }
   if (shared.failed) return release(&shared);
-  for (index_t c = 1; c < of->cuts; c++) /* in the order of the parts */
-#pragma omp simd
-    for (size_t j = 0; j < share; j++) shares[j] += shares[c * share + j];
-  for (int gate = 0; gate < gates; gate++)
-    for (int i = 0; i < n; i++)
-      for (int j = 0; j < n; j++) into_U[((size_t)gate * n + i) * n + j] = shares[(size_t)j * ld + gate * q + i];
-  if (of->kind == GRU) memcpy(into_b, shares + (size_t)q * ld, n * sizeof(float));
-  for (int j = 0; j < gates * n; j++) into_p[(of->sets - 1) * gates * n + j] += shares[(size_t)q * ld + q + j];
+  for (index_t c = 0; c < of->cuts; c++) {
+    const Share part = share_of(of, shares + c * share, &share);
+    if (of->kind == GRU)
+      for (int j = 0; j < n; j++) into->b[j] = c ? into->b[j] + part.b[j] : part.b[j];
+    for (int j = 0; j < d; j++) into_z[(of->sets - 1) * d + j] += part.empty[j];
+  }
   return release(&shared);
 }

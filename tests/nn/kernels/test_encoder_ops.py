@@ -4,12 +4,14 @@ from itertools import pairwise
 
 import pytest
 import torch
-from helpers.kernel_checks import DIMS, ROWS, SEEDS, assert_same, normal, random_index
+from helpers.kernel_checks import DIMS, ROWS, SEEDS, assert_same, dense, normal, random_index
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn import functional as F
 
+from gredkit.nn.kernels import attention as attentions
+from gredkit.nn.kernels import encoder_ops, recurrent, steps
 from gredkit.nn.kernels import index as kernel_index
-from gredkit.nn.kernels import ops, recurrent
 from gredkit.nn.kernels.recurrent import KINDS, States
 
 pytestmark = pytest.mark.needs("compiler")
@@ -38,32 +40,42 @@ def plain_step(kind, p, s, c, U, b):
     return (1 - z) * new + z * s, c
 
 
-def plain_recurrent(kind, p, U, b, grid, mask):
+def plain_recurrent(kind, z, grid, mask, W_ih, W_hh, b_ih, b_hh, W_out, b_out):
     """From the last hop of each sequence to its first."""
-    s = c = p.new_zeros(len(grid), len(b))
+    n = W_hh.shape[1]
+    inside = torch.zeros_like(b_hh)
+    inside[-n:] = b_hh[-n:] if kind == "GRU" else 0
+    p = F.linear(z, W_ih, b_ih + b_hh - inside)
+    s = c = p.new_zeros(len(grid), n)
     for k in reversed(range(grid.shape[1])):
         is_there = mask[:, k]
-        after = plain_step(kind, p[grid[:, k]], s, c, U, b)
+        after = plain_step(kind, p[grid[:, k]], s, c, W_hh, inside[-n:])
         s, c = (torch.where(is_there, new, old) for new, old in zip(after, (s, c), strict=True))
-    return s + 0 * (b.sum() + U.sum())
+    return F.linear(s + 0 * W_hh.sum(), W_out, b_out)
+
+
+def recurrent_weights(gates, n, d):
+    across = normal(gates * n, n, scale=n**-0.5)
+    (into, bias), bias_of_state = dense(gates * n, d), normal(gates * n)
+    return [into, across, bias, bias_of_state, *dense(d, n)]
 
 
 @pytest.mark.usefixtures("many_parts")
 @pytest.mark.parametrize("kind", KINDS)
-@given(DIMS, ROWS, st.integers(3, 40), st.integers(1, 7), st.booleans(), SEEDS)
+@given(DIMS, st.integers(1, 20), ROWS, st.integers(3, 40), st.integers(1, 7), st.booleans(), SEEDS)
 @settings(max_examples=40)
-def test_recurrent(kind, n, nodes, more, width, is_kept, seed):
+def test_recurrent(kind, n, d, nodes, more, width, is_kept, seed):
     """With records of the forward pass, and with states that the backward pass computes again."""
     torch.manual_seed(seed)
     sets, gates = 2 * nodes + more, KINDS[kind][1]
     index, grid, mask = random_index(nodes, sets, width)
     states = States(index)
-    inputs = [normal(sets, gates * n), normal(gates * n, n, scale=n**-0.5), normal(n)]
+    inputs = [normal(sets, d), *recurrent_weights(gates, n, d)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recurrent, "MOST_KEPT", 2**40 if is_kept else 0)
         assert_same(
-            lambda p, U, b: ops.recurrent(kind, p, U, b, states),
-            lambda p, U, b: plain_recurrent(kind, p, U, b, grid, mask),
+            lambda z, *weights: encoder_ops.recurrent(kind, z, states, weights),
+            lambda z, *weights: plain_recurrent(kind, z, grid, mask, *weights),
             inputs,
         )
 
@@ -75,11 +87,11 @@ def test_a_recurrence_has_the_same_bits_with_any_number_of_threads_and_without_r
     n, gates = 20, KINDS[kind][1]
     index, _, _ = random_index(500, 1100, 6)
     states = States(index)
-    inputs = p, U, b = normal(1100, gates * n), normal(gates * n, n, scale=0.2), normal(n)
+    z, weights = normal(1100, 30), recurrent_weights(gates, n, 30)
 
     def with_gradients():
-        s = ops.recurrent(kind, p, U, b, states)
-        return [s, *torch.autograd.grad(s, inputs, s.detach().cos())]
+        y = encoder_ops.recurrent(kind, z, states, weights)
+        return [y, *torch.autograd.grad(y, [z, *weights], y.detach().cos())]
 
     expected, before = with_gradients(), torch.get_num_threads()
     try:
@@ -102,7 +114,7 @@ def test_states_are_the_ends_of_sequences_each_listed_once(nodes, more, width, s
     index, _, _ = random_index(nodes, 2 * nodes + more, width)
     states = States(index)
     read: list[tuple[int, ...]] = []  # by each state, from the first set on
-    for own, before in zip(states.sets.tolist(), states.parents.tolist(), strict=True):
+    for own, before in zip(states.sets[states.read].tolist(), states.parents.tolist(), strict=True):
         read.append((*(read[before] if before >= 0 else ()), own))
     bounds = index.start.tolist()
     sequences = [tuple(index.sets[a:b].flip(0).tolist()) for a, b in pairwise(bounds)]
@@ -111,31 +123,52 @@ def test_states_are_the_ends_of_sequences_each_listed_once(nodes, more, width, s
     for a, b in pairwise(index.cuts.tolist()):
         ends += {one[: i + 1] for one in sequences[a:b] for i in range(len(one))}
     assert sorted(ends) == sorted(read)
+    listed = [states.sets[a:b].tolist() for a, b in pairwise(states.begin.tolist())]
+    of_parts = [index.sets[bounds[a] : bounds[b]].tolist() for a, b in pairwise(index.cuts.tolist())]
+    assert list(map(sorted, listed)) == [sorted(set(sets)) for sets in of_parts]
 
 
 @pytest.mark.usefixtures("many_parts")
-@given(st.integers(1, 9), st.sampled_from([8, 16]), ROWS, st.integers(3, 40), st.integers(1, 7), SEEDS)
-@settings(max_examples=40)
-def test_attention(size, heads, nodes, more, width, seed):
+@given(st.integers(1, 9), st.sampled_from([4, 7, 8, 16]), DIMS, ROWS, st.integers(3, 40), st.integers(1, 7), SEEDS)
+@settings(max_examples=60)
+def test_attention(size, heads, d, nodes, more, width, seed):
+    """Also with heads that the kernels add, which read nothing."""
     torch.manual_seed(seed)
     sets = 2 * nodes + more
     index, grid, mask = random_index(nodes, sets, width)
 
-    def plain(q, kv):
-        key, value = (x[grid].unflatten(-1, (size, heads)) for x in kv.chunk(2, 1))
-        scores = torch.einsum("neh,nkeh->nkh", q.unflatten(-1, (size, heads)), key)
-        weights = scores.masked_fill(~mask, -torch.inf).softmax(1)
-        return torch.einsum("nkh,nkeh->neh", weights, value).flatten(1)
+    def plain(z, *weights):
+        def projected(i):
+            return F.linear(z, *weights[2 * i : 2 * i + 2]).unflatten(-1, (heads, size))
 
-    inputs = [normal(nodes, size * heads), normal(sets, 2 * size * heads)]
-    assert_same(lambda q, kv: ops.attention(heads, q, kv, index), plain, inputs)
+        q, key, value = projected(0)[index.targets], projected(1)[grid], projected(2)[grid]
+        scores = torch.einsum("nhe,nkhe->nkh", q, key) * size**-0.5
+        share = scores.masked_fill(~mask, -torch.inf).softmax(1)
+        return F.linear(torch.einsum("nkh,nkhe->nhe", share, value).flatten(1), *weights[6:])
+
+    inputs = [normal(sets, d), *(one for _ in range(3) for one in dense(size * heads, d)), *dense(d, size * heads)]
+    assert_same(lambda z, *weights: encoder_ops.attention(heads, z, index, weights), plain, inputs)
 
 
 def test_attention_to_scores_far_apart_is_finite():
     torch.manual_seed(0)
     index, _, _ = random_index(50, 103, 5)
     for scale in (100.0, 1e18):
-        q, kv = normal(50, 16, scale=scale), normal(103, 32, scale=scale)
-        read = ops.attention(8, q, kv, index)
+        q, kv = torch.randn(50, 16) * scale, torch.randn(103, 32) * scale
+        read, _ = attentions.attention(8, q, kv, index)
         assert read.isfinite().all()
         assert read.abs().max() <= kv.abs().max()
+
+
+@given(st.integers(1, 60), st.integers(1, 120), st.integers(0, 700), SEEDS)
+@settings(max_examples=60)
+def test_linear(n, m, rows, seed):
+    """Of one and of several shares of the gradients of weights, and of no rows."""
+    torch.manual_seed(seed)
+    x, (weight, bias), into_y = normal(rows, n), dense(m, n), torch.randn(rows, m)
+    y = F.linear(x, weight, bias)
+    wanted = [y, *torch.autograd.grad(y, [x, weight, bias], into_y)]
+    x, weight, bias = x.detach(), weight.detach(), bias.detach()
+    found = [steps.linear(x, weight, bias), *steps.linear_backward(x, weight, bias, into_y)]
+    for ours, theirs in zip(found, wanted, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5 * max(rows, 1) ** 0.5)

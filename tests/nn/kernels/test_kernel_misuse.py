@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from gredkit.nn.incidence import Incidence
-from gredkit.nn.kernels import ops, steps
+from gredkit.nn.kernels import encoder_ops, ops, steps
 from gredkit.nn.kernels.call import LARGEST
 from gredkit.nn.kernels.index import Index, Sums
 from gredkit.nn.kernels.recurrent import States
@@ -164,7 +164,8 @@ def _use(index: Index | Sums | States) -> Tensor:
     if isinstance(index, Sums):
         return ops.set_sum(torch.zeros(NODES, 3), index)
     if isinstance(index, States):
-        return ops.recurrent("RNN", torch.zeros(SETS, 2), torch.zeros(2, 2), torch.zeros(2), index)
+        square, row = torch.zeros(2, 2), torch.zeros(2)
+        return encoder_ops.recurrent("RNN", torch.zeros(SETS, 2), index, [square, square, row, row, square, row])
     return ops.hop_scan(torch.zeros(SETS, 2), torch.zeros(2, 1), index)
 
 
