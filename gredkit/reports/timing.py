@@ -5,6 +5,7 @@ import pandas as pd
 QUIET = 0.1  # the largest share of the processor that other programs may use while a time is measured
 ALONE = ("seconds_per_epoch", "peak_mb")  # costs that are only known of trials that ran alone
 MOST = 12  # variants whose names are listed
+LEFT_OUT = "Times and memory are left out"
 ADVICE = "run the study with --jobs 1 on a quiet machine to compare them"
 
 
@@ -20,13 +21,12 @@ def why_no_times(trials: pd.DataFrame) -> str:
         for name in ("jobs", "other_load")
     )
     if jobs.isna().any() or load.isna().any():
-        return f"Times and memory are left out, because it is not known whether every trial ran alone: {ADVICE}."
+        return f"{LEFT_OUT}, because it is not known whether every trial ran alone: {ADVICE}."
     if jobs.max() > 1:
-        return f"Times and memory are left out, because up to {jobs.max():.0f} trials ran side by side: {ADVICE}."
+        return f"{LEFT_OUT}, because up to {jobs.max():.0f} trials ran side by side: {ADVICE}."
     if load.max() > QUIET:
-        return (
-            f"Times and memory are left out, because other programs used up to {load.max():.0%} of the processor: {ADVICE}."
-        ).replace("%", " %", 1)
+        share = f"{load.max():.0%}".replace("%", " %")
+        return f"{LEFT_OUT}, because other programs used up to {share} of the processor: {ADVICE}."
     return ""
 
 
