@@ -34,6 +34,8 @@ def dry_run(source: Source, jobs: int | None, console: Console) -> None:
     if (study := source.load().study).combine == "fraction" and study.axes:
         say(console, f"A fraction, {about(study.axes, study.resolution)}.")
     _print_table(plan, times, console)
+    for sentence in plan.unmatched:
+        say(console, sentence)
     said = f"{size(plan)}, {_time(plan, times, jobs)} with {jobs} at a time on this machine"
     if plan.is_tuning:
         final = to_come(plan)
