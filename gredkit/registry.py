@@ -189,8 +189,13 @@ def _where(component: Component) -> str:
 
 
 def describe(component: Component) -> str:
-    """The first line of a component's docstring, without the shapes."""
-    return (inspect.getdoc(component) or "").partition("\n")[0].partition(" Shape: ")[0]
+    """The first line of a component's docstring, to the end of its last sentence, and without the shapes."""
+    first, *others = (inspect.getdoc(component) or "").partition("\n\n")[0].splitlines() or [""]
+    while others and not first.endswith("."):
+        first = f"{first} {others.pop(0)}"
+        end = first.find(". ")
+        first = first[: end + 1] if end >= 0 else first
+    return first.partition(" Shape: ")[0]
 
 
 def hyperparameters(component: Component) -> dict[str, Any]:
