@@ -17,8 +17,8 @@ from gredkit.tracking.store import existing_store, tracking_uri
 if TYPE_CHECKING:  # what takes long to import is imported when all options are read
     import pandas as pd
 
-    from gredkit.data.own.unlabelled import NewGraphs
     from gredkit.data.task import Task
+    from gredkit.data.unlabelled import NewGraphs
     from gredkit.inference.about import SavedModel
 
 FORMATS = (".csv", ".parquet")
@@ -75,7 +75,7 @@ def _arguments() -> argparse.Namespace:
     add("--on-error", choices=ON_ERROR, default="raise", help="skip: leave out graphs that have a mistake")
     add("--out", metavar="FILE", help="a .csv or .parquet; the terminal by default")
     add("--tracking-uri", metavar="URI", help="$MLFLOW_TRACKING_URI, or mlflow.db in this folder, by default")
-    add("--batch-size", type=int, default=64)
+    add("--batch-size", type=int, default=64, metavar="N", help="graphs that the model reads at a time; 64 by default")
     add("--device", default="cpu", help="cpu, cuda, mps or auto; cpu by default")
     add_import(parser)
     return parser.parse_args()
@@ -85,7 +85,7 @@ def _read(arguments: argparse.Namespace, about: SavedModel) -> NewGraphs:
     """The graphs that --data names, if it is no dataset."""
     from gredkit.data.datasets.python_dataset import graphs_of
     from gredkit.data.own.tables import Problems
-    from gredkit.data.own.unlabelled import NewGraphs, from_folder, from_smiles
+    from gredkit.data.unlabelled import NewGraphs, from_folder, from_smiles
 
     path = Path(arguments.data).expanduser()
     problems = Problems(arguments.on_error, skipped_by="--on-error skip")
@@ -102,7 +102,7 @@ def _read(arguments: argparse.Namespace, about: SavedModel) -> NewGraphs:
 
 
 def _part(task: Task, split: str | None) -> NewGraphs:
-    from gredkit.data.own.unlabelled import NewGraphs
+    from gredkit.data.unlabelled import NewGraphs
 
     numbers = task.splits[split] if split else range(len(task.graphs))
     return NewGraphs([task.graphs[i] for i in numbers], list(numbers))

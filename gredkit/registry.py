@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import importlib
 import inspect
+import math
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -124,25 +125,41 @@ class ObjectiveRegistry(Registry):
 
 
 class MetricRegistry(ObjectiveRegistry):
-    """Metrics, which also say what tables and figures call them and whether a larger score is better."""
+    """Metrics, which also say what reports call them, whether a larger score is better, and between which scores.
+
+    This is the only place that describes a metric.
+    """
 
     def __init__(self, kind: str, plural: str, home: str):
         super().__init__(kind, plural, home)
         self._labels: dict[str, str] = {}
         self._larger_is_better: dict[str, bool] = {}
+        self._ranges: dict[str, tuple[float, float] | None] = {}
 
     def register(
-        self, name: str, tasks: Sequence[str] = (), label: str = "", larger_is_better: bool | None = None
+        self,
+        name: str,
+        tasks: Sequence[str] = (),
+        label: str = "",
+        larger_is_better: bool | None = None,
+        range: tuple[float, float] | None = None,
     ) -> Callable[[C], C]:
-        """Decorator: `label` is for readers, by default the name; `larger_is_better` has no default."""
+        """Decorator: `label` is for readers, by default the name; `larger_is_better` has no default.
+
+        range: the lowest and the highest score that outputs can have if they are of any use; None if there is no such
+            limit, as for errors. 1 % of it is by default the difference that does not matter.
+        """
         if larger_is_better is None:
             raise UserError(
                 f"say whether a larger {name} is better: @METRICS.register({name!r}, larger_is_better=True) or False"
             )
+        if range is not None and not (len(range) == 2 and range[0] < range[1] and math.isfinite(range[1] - range[0])):
+            raise UserError(f"the range of the metric {name} is {range}: give its lowest and its highest score")
         add = super().register(name, tasks)
 
         def remember(component: C) -> C:
             add(component)
+            self._ranges[name] = range
             self._labels[name], self._larger_is_better[name] = label or _in_words(name), larger_is_better
             return component
 
@@ -157,6 +174,11 @@ class MetricRegistry(ObjectiveRegistry):
         self._load()
         return self._larger_is_better[name]
 
+    def range(self, name: str) -> tuple[float, float] | None:
+        """The lowest and the highest score; None if there is no limit, or if the metric is not registered."""
+        self._load()
+        return self._ranges.get(name)
+
 
 def _in_words(name: str) -> str:
     return name.replace("_", " ")
@@ -167,8 +189,13 @@ def _where(component: Component) -> str:
 
 
 def describe(component: Component) -> str:
-    """The first line of a component's docstring."""
-    return (inspect.getdoc(component) or "").partition("\n")[0]
+    """The first line of a component's docstring, to the end of its last sentence, and without the shapes."""
+    first, *others = (inspect.getdoc(component) or "").partition("\n\n")[0].splitlines() or [""]
+    while others and not first.endswith("."):
+        first = f"{first} {others.pop(0)}"
+        end = first.find(". ")
+        first = first[: end + 1] if end >= 0 else first
+    return first.partition(" Shape: ")[0]
 
 
 def hyperparameters(component: Component) -> dict[str, Any]:

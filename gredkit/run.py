@@ -22,7 +22,11 @@ def main() -> None:
     parser = Parser(prog="python -m gredkit.run", description=__doc__)
     add_options(parser, gin_required=True)
     add = parser.add_argument
-    add("--dry-run", action="store_true", help="show the trials, their parameters and an estimate of time")
+    add(
+        "--dry-run",
+        action="store_true",
+        help="show the trials, their parameters and the time of training them, as estimated on one batch",
+    )
     add(
         "--jobs",
         type=int,

@@ -64,6 +64,32 @@ def test_no_module_imports_from_a_room_above_its_own(module):
     assert not upward, f"{module} imports {', '.join(sorted(upward))}"
 
 
+IN_CIRCLES = {  # packages inside a room that import each other or modules beside them, both ways; no others may
+    "gredkit.nn.kernels": "the layer asks whether the kernels compute it, and they know the index that they read",
+    "gredkit.reports.drawing": "a style asks the base of figures which section a figure stands in",
+    "gredkit.reports.figures": "figures are drawn with the helpers in drawing",
+    "gredkit.reports.page": "the other tables are laid out as those of the page",
+}
+
+
+def unit(module: str) -> str:
+    """The package inside a room that a module belongs to, or the module itself."""
+    return ".".join(module.split(".")[:3])
+
+
+def test_no_packages_inside_a_room_import_each_other_in_a_circle():
+    imports: dict[str, set[str]] = {}
+    for module in MODULES:
+        here = {unit(one) for one in imported(module, at_once=True) if room(one) == room(module)}
+        imports.setdefault(unit(module), set()).update(here - {unit(module)})
+    reach = {one: set(others) for one, others in imports.items()}
+    for middle in reach:  # all that a unit imports, also through others
+        for one in reach:
+            reach[one] |= reach[middle] if middle in reach[one] else set()
+    packages = {package for package in reach if f"{package}.__init__" in MODULES}
+    assert {package for package in packages if package in reach[package]} == set(IN_CIRCLES)
+
+
 def test_every_room_has_its_place():
     assert {room(module) for module in MODULES} <= set(FLOOR)
 

@@ -130,7 +130,7 @@ def test_everything_that_is_imported_is_declared(built):
                 assert owner & declared, f"{file} imports {name}, which pyproject.toml does not name"
 
 
-HELPED = ["", "run", "report", "predict", "components", "copy", "data", "data draw", "bench"]
+HELPED = ["", "run", "report", "predict", "explain", "components", "copy", "data", "data draw", "bench"]
 SLOW = {"torch", "torch_geometric", "mlflow", "pandas", "numpy", "scipy", "numba", "sklearn", "matplotlib", "seaborn"}
 
 

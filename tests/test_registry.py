@@ -73,6 +73,8 @@ def test_every_kind_has_entries_and_each_says_what_it_is(kind):
     for name, component in registry.items():
         assert len(describe(component)) > 10, name
         assert "\n" not in describe(component)
+        assert "Shape:" not in describe(component)
+        assert describe(component).endswith(".") or not component.__module__.startswith("gredkit."), name
 
 
 def test_hyperparameters_are_those_with_defaults():

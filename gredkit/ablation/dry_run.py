@@ -34,10 +34,12 @@ def dry_run(source: Source, jobs: int | None, console: Console) -> None:
     if (study := source.load().study).combine == "fraction" and study.axes:
         say(console, f"A fraction, {about(study.axes, study.resolution)}.")
     _print_table(plan, times, console)
+    for sentence in plan.unmatched:
+        say(console, sentence)
     said = f"{size(plan)}, {_time(plan, times, jobs)} with {jobs} at a time on this machine"
     if plan.is_tuning:
         final = to_come(plan)
-        said = f"{said}; then {size(final)} with what tuning chose, {_time(final, _chosen(plan, times), jobs)}"
+        said = f"{said}; then {size(final)} with what tuning chose, {_time(final, _chosen(times), jobs)}"
     if plan.repeated:
         said = f"{said}; {repeats(plan)}"
     say(console, said)
@@ -71,7 +73,7 @@ def _times(plan: Plan) -> dict[Kind, float]:
     return {_kind(trial): estimates.seconds(trial) for trial in plan.trials}
 
 
-def _chosen(plan: Plan, times: dict[Kind, float]) -> dict[Kind, float]:
+def _chosen(times: dict[Kind, float]) -> dict[Kind, float]:
     """The seconds of the trials that follow after tuning: the mean of what their variant searches."""
     searched: dict[Kind, list[float]] = {}
     for (dataset, variant, _), seconds in times.items():

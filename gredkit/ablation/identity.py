@@ -77,7 +77,7 @@ def code_hash(model: nn.Module, *others: str) -> str:
     """A hash of the code of a model's classes, of other modules, and of everything that these use.
 
     A new component does not change the ids of other trials, and neither does prose: comments, layout, docstrings,
-    error messages. If a module of gredkit has `SOURCES`, these are C files that belong to it.
+    messages, labels of metrics. If a module of gredkit has `SOURCES`, these are C files that belong to it.
     """
     waiting = {kind.__module__ for module in model.modules() for kind in type(module).__mro__}
     waiting |= {importlib.import_module(name).__name__ for name in others}

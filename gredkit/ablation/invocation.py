@@ -71,6 +71,8 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
         printing.say(console, said)
 
     plan = make_plan(source)
+    for sentence in plan.unmatched:
+        say(sentence)
     launcher = _launcher(plan, options, say)
     check_folders(plan.trials, options.work, options.reports)
     with _alone(options.work, plan.study):

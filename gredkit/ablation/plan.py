@@ -37,6 +37,7 @@ class Plan:
     repeated: int = 0  # combinations of the same axes that equal another trial of the plan
     final: tuple[Trial, ...] = ()  # those that follow after tuning, with settings that are still to be chosen
     looks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # by dataset, as in `Study.looks`
+    unmatched: tuple[str, ...] = ()  # sentences about variants whose number of parameters is not the wanted one
 
     @property
     def is_tuning(self) -> bool:
@@ -49,8 +50,9 @@ def make_plan(source: Source) -> Plan:
     name = study.name or Path(source.files[0]).stem
     trials: list[Trial] = []
     looks: dict[str, tuple[int, ...]] = {}
+    unmatched: list[str] = []
     for entry in study.datasets or (None,):
-        trials += _of_dataset(name, source, study, entry)
+        trials += _of_dataset(name, source, study, entry, unmatched)
         if here := source.load(entry, study.budget).study.looks:
             looks[trials[-1].dataset] = here
     if len(set(looks.values())) > 1:
@@ -59,10 +61,8 @@ def make_plan(source: Source) -> Plan:
     refuse_axes_without_effect(trials)
     refuse_several_metrics(trials)
     tuning = [trial for trial in trials if trial.role == "tune"]
-    if tuning:
-        final = tuple(trial for trial in trials if trial.role != "tune")
-        return _unique(Plan(name, source, tuple(tuning), final=final, looks=looks))
-    return _unique(Plan(name, source, tuple(trials), looks=looks))
+    final = tuple(trial for trial in trials if trial.role != "tune") if tuning else ()
+    return _unique(Plan(name, source, tuple(tuning or trials), 0, final, looks, tuple(unmatched)))
 
 
 def after_tuning(plan: Plan, validation: Outcome) -> Plan:
@@ -87,8 +87,11 @@ def _mean(trials: list[Trial], validation: Outcome) -> float | None:
     return fmean(scores) if len(scores) == len(trials) else None
 
 
-def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> Iterator[Trial]:
-    """The trials on one dataset, whose gin block may change the axes."""
+def _of_dataset(name: str, source: Source, study: Study, entry: str | None, unmatched: list[str]) -> Iterator[Trial]:
+    """The trials on one dataset, whose gin block may change the axes.
+
+    A variant that does not get the wanted number of parameters adds a sentence to `unmatched`.
+    """
     configuration = source.load(entry, study.budget)
     here = configuration.study
     here.check_size(len(study.datasets or (None,)))
@@ -104,7 +107,10 @@ def _of_dataset(name: str, source: Source, study: Study, entry: str | None) -> I
             if wanted is None:  # the first variant says how many parameters, and is not changed
                 wanted = parameters_of(lambda c=composition, s=spec: c.build(s))  # type: ignore[misc]
             else:
-                bindings += tuple(matched(composition, spec, wanted))
+                match = matched(composition, spec, wanted)
+                bindings += match.bindings
+                if said := match.said():
+                    unmatched.append(f"{point.label} on {dataset} has {said}")
         trial = Trial(name, point.label, dataset, 0, source, entry, study.budget, bindings, point.bindings)
         for search in here.tuning_points(point.bindings) if here.tune else ():
             point_here = trial.point + as_text(search.bindings.items())

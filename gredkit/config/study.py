@@ -144,7 +144,7 @@ class Study:
         return range(self.most_seeds) if isinstance(self.seeds, str) else self.seeds
 
     def check_size(self, datasets: int) -> None:
-        """Whether there are no more trials than were thought of; they are counted without being made."""
+        """Raise if there are more trials than `most_trials`; they are counted without being made."""
         datasets *= math.prod(map(len, self.replicates.values()))
         points, trials = self._counted(datasets) if self.only else self._computed(datasets)
         if trials > self.most_trials:

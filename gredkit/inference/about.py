@@ -14,8 +14,8 @@ from gredkit import ranges
 from gredkit.config.mistakes import check_types
 from gredkit.data.hops.index import check_K
 from gredkit.data.objectives import KINDS
-from gredkit.data.own.unlabelled import check_reading
 from gredkit.data.task import GraphSpec, Task
+from gredkit.data.unlabelled import check_reading
 from gredkit.errors import UserError
 from gredkit.nn.composition import Composition
 from gredkit.system.untrusted import Unreadable, parse_json

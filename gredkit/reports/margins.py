@@ -4,16 +4,32 @@ By default it is 1 % of the metric's range, which is 0.01 for accuracy, and 1 % 
 a range, such as MAE. `study.margin` sets another one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from gredkit.registry import METRICS
+
 SHARE = 0.01  # of the range, or of the base's mean
-# Not in the line that registers a metric: that line is a part of the code that the ids of trials are made from.
-RANGES = {
-    **dict.fromkeys(("accuracy", "class_mean_accuracy", "macro_f1", "average_precision", "roc_auc"), 1.0),
-    "r2": 1.0,  # from the mean of the targets to perfect outputs
-}
+
+
+class _Ranges(Mapping[str, float]):
+    """The width of the range of each registered metric that has one."""
+
+    def __getitem__(self, metric: str) -> float:
+        limits = METRICS.range(metric)
+        if limits is None:
+            raise KeyError(metric)
+        return limits[1] - limits[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return (metric for metric in METRICS if METRICS.range(metric) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+RANGES = _Ranges()
 
 
 def margin_of(metric: str, asked: float | None, base: Sequence[float]) -> float:

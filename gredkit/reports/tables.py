@@ -7,10 +7,10 @@ import pandas as pd
 from gredkit.reports.cells import csv_text
 from gredkit.reports.page.layout import SCORE, Cell, grid
 from gredkit.reports.statistics import GROUP, TASK, counts, final, leaders, unfinished
-from gredkit.reports.timing import why_no_times
+from gredkit.reports.timing import ALONE, why_no_times
 
 END = r" \\"
-COST, ALONE = ["seconds_per_epoch", "peak_mb"], ["jobs", "other_load"]
+EVIDENCE = ["jobs", "other_load"]  # that a trial ran alone
 IN_LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
@@ -26,7 +26,7 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
 
     `train_mean` and `train_std` are of the score on the training graphs, where it was tracked (`fit.train_score`).
     `trials` counts all trials, the columns after it count them by state, and `others` names the states without a
-    score in words. Costs are those of finished trials: the mean of the seconds, the largest memory. The seconds are
+    score in words. Costs are those of finished trials: the mean of the seconds, the largest memory. Both are
     empty unless all trials ran alone, for which `jobs` and `other_load` are the evidence. `best_holds` is true where
     the best variant is different from every other one.
     """
@@ -34,14 +34,14 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     states = counts(results)
     if trials.empty:
         columns = ["larger_is_better", "mean", "std", "n", "train_mean", "train_std", "parameters", "epochs"]
-        counted = [*COST, *ALONE, "kernels", *states.columns.drop(GROUP)]
+        counted = [*ALONE, *EVIDENCE, "kernels", *states.columns.drop(GROUP)]
         return pd.DataFrame(columns=[*GROUP, *columns, *counted, "others", "is_best", "best_holds"])
     has_score = trials["score"].notna()
-    for name in (*COST, *ALONE, "train"):
+    for name in (*ALONE, *EVIDENCE, "train"):
         trials[name] = pd.to_numeric(trials.get(name), errors="coerce")
         trials[name] = trials[name].astype(float).where(has_score)
     if why_no_times(trials[has_score]):
-        trials["seconds_per_epoch"] = float("nan")
+        trials[list(ALONE)] = float("nan")
     trials["kernels"] = (trials["kernels"] if "kernels" in trials else pd.Series("", trials.index)).fillna("")
     frame = trials.groupby(GROUP, sort=False).agg(
         larger_is_better=("larger_is_better", "first"),
@@ -56,7 +56,7 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
         peak_mb=("peak_mb", "max"),
         kernels=("kernels", _kernels),
     )
-    alone = trials[has_score].groupby(GROUP, sort=False)[ALONE].agg(lambda known: known.max(skipna=False))
+    alone = trials[has_score].groupby(GROUP, sort=False)[EVIDENCE].agg(lambda known: known.max(skipna=False))
     frame = frame.join(alone).reset_index().merge(states, on=GROUP, how="left", validate="one_to_one")
     others = unfinished(states)
     frame["others"] = [

@@ -1,14 +1,16 @@
-"""Whether the times of trials can be compared, and which trials ran with compiled kernels."""
+"""Whether times and memory of trials can be compared, and which trials ran with compiled kernels."""
 
 import pandas as pd
 
 QUIET = 0.1  # the largest share of the processor that other programs may use while a time is measured
+ALONE = ("seconds_per_epoch", "peak_mb")  # costs that are only known of trials that ran alone
 MOST = 12  # variants whose names are listed
-ADVICE = "run the study with --jobs 1 on a quiet machine to compare times"
+LEFT_OUT = "Times and memory are left out"
+ADVICE = "run the study with --jobs 1 on a quiet machine to compare them"
 
 
 def why_no_times(trials: pd.DataFrame) -> str:
-    """One sentence that says why times are left out; empty if each of these trials ran alone on its machine.
+    """One sentence that says why times and memory are left out; empty if each of these trials ran alone on its machine.
 
     `trials` has the columns `jobs` and `other_load`, with one row per trial, or with the largest of several trials.
     """
@@ -19,13 +21,12 @@ def why_no_times(trials: pd.DataFrame) -> str:
         for name in ("jobs", "other_load")
     )
     if jobs.isna().any() or load.isna().any():
-        return f"Times are left out, because it is not known whether every trial ran alone: {ADVICE}."
+        return f"{LEFT_OUT}, because it is not known whether every trial ran alone: {ADVICE}."
     if jobs.max() > 1:
-        return f"Times are left out, because up to {jobs.max():.0f} trials ran side by side: {ADVICE}."
+        return f"{LEFT_OUT}, because up to {jobs.max():.0f} trials ran side by side: {ADVICE}."
     if load.max() > QUIET:
-        return (
-            f"Times are left out, because other programs used up to {load.max():.0%} of the processor: {ADVICE}."
-        ).replace("%", " %", 1)
+        share = f"{load.max():.0%}".replace("%", " %")
+        return f"{LEFT_OUT}, because other programs used up to {share} of the processor: {ADVICE}."
     return ""
 
 

@@ -15,7 +15,7 @@ SEAL = "checksum"
 
 
 class Damaged(UserError):
-    """The content of a file is not what was written to it."""
+    """The content of a file or a folder is not what was written to it."""
 
 
 def seal(values: Mapping[str, Any]) -> str:

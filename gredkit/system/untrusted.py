@@ -41,11 +41,6 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
         return file.read()
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file, checked as in `parse_json`."""
-    return parse_json(read_bytes(path, MOST))
-
-
 def parse_json(content: bytes | str) -> Any:
     """Parse JSON strictly: finite numbers, no repeated name in an object, no nesting too deep for Python."""
     try:

@@ -16,16 +16,13 @@ import xxhash
 from safetensors import SafetensorError
 from torch import Tensor
 
+from gredkit.system.sealed import Damaged
 from gredkit.system.untrusted import Unreadable, read_bytes
 from gredkit.system.writing import writing
 from gredkit.training.schedule import Plateau
 
 log = logging.getLogger(__name__)
 PARTS = ("model", "best", "optimiser")  # the prefixes of the tensors' names
-
-
-class Damaged(Exception):
-    """The content of a file is not what was written to it."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +101,8 @@ def _from_bytes(content: bytes) -> Checkpoint:
         progress = Progress(**{**stored, "plateau": Plateau(**stored.get("plateau", {}))})
         if any(key.partition("/")[0] not in PARTS for key in tensors):
             raise Damaged("it holds unknown tensors")
+    except Damaged:
+        raise
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise Damaged(f"it is damaged, or was written by another version ({' '.join(str(error).split())})") from error
     parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}}

@@ -9,6 +9,7 @@ PYTHON = '''
 from gredkit import ranges
 from gredkit.errors import UserError
 
+@METRICS.register("hops", label="hops", larger_is_better=False, range=(0, 9))
 class Encoder:
     """Reads hops."""
 
@@ -17,6 +18,11 @@ class Encoder:
         ranges.share("share", share)
         if share > 1:
             raise UserError(f"share is {share}: choose less")
+        assert share, "share is zero"
+        log.warning("%s is large", share)
+        error = UserError("share is odd")
+        words = ValueError(f"{share} is odd")
+        part = HingeError("squared")
         mode = "scan"  # not the loop
         return x * share if mode == "scan" else x
 '''
@@ -32,6 +38,14 @@ class Encoder:
         ("share is {share}: choose less", "choose a share below {share}"),
         ('ranges.share("share", share)', 'ranges.share("the share", share)'),
         ("\n        mode", "\n\n        mode"),
+        ('label="hops"', 'label="error in hops"'),
+        (' label="hops",', ""),
+        (", range=(0, 9)", ", range=(0, 10)"),
+        ("%s is large", "the share %s is large"),
+        ("share is odd", "share is not even"),
+        ("{share} is odd", "{share} is not even"),
+        (', "share is zero"', ', "share must not be zero"'),
+        (', "share is zero"', ""),
     ],
 )
 def test_a_better_sentence_retrains_nothing(old, new):
@@ -47,6 +61,12 @@ def test_a_better_sentence_retrains_nothing(old, new):
         ("x * share", "x + share"),
         ("if share > 1", "if share > 2"),
         ("raise UserError", "raise ValueError"),
+        ('register("hops"', 'register("steps"'),
+        ("larger_is_better=False", "larger_is_better=True"),
+        ("METRICS.register", "FIGURES.register"),
+        ('%s is large", share', '%s is large", 2 * share'),
+        ('HingeError("squared")', 'HingeError("linear")'),  # a component may have such a name
+        ("words = ValueError", "words = HingeError"),
     ],
 )
 def test_other_code_is_another_trial(old, new):

@@ -1,28 +1,83 @@
 """What a dry run says about the cost of a study."""
 
+import io
 import re
 
-from helpers.studies import WITHOUT_AXES, TinyStudy
+import pytest
+import torch
+from helpers.studies import WITHOUT_AXES
+from rich.console import Console
 
-OPEN = WITHOUT_AXES.replace("SEEDS = (0, 1)", "SEEDS = 'until_decided'")
+from gredkit.ablation.dry_run import dry_run
+from gredkit.ablation.plan import make_plan
+from gredkit.config.source import Source
+
+OPEN = "SEEDS = 'until_decided'\n"
 VARIANTS = "study.axes = {'variant.encoder': ('lru', 'mean')}\n"
 
 
-def test_if_seeds_are_trained_until_all_is_decided_it_says_the_least_and_the_most(tmp_path):
-    said = TinyStudy(tmp_path, OPEN + VARIANTS).run("--dry-run", "--jobs", "1")
-    assert said.returncode == 0, said.stderr
-    assert said.stdout.count(" 5 to 12 |") == 2
-    assert re.search(r"^10 to 24 trials, about [\w ]+ with 1 at a time", said.stdout, re.MULTILINE)
+@pytest.fixture
+def lines_of(tmp_path, monkeypatch):
+    """The lines that a dry run in this process prints about a study, and its trials."""
+    monkeypatch.chdir(tmp_path)
+    threads = torch.get_num_threads()
+
+    def run(text, jobs: int | None = 1):
+        (tmp_path / "tiny.gin").write_text(WITHOUT_AXES + text)
+        source, out = Source(("tiny.gin",)), io.StringIO()
+        dry_run(source, jobs, Console(file=out, width=200))
+        return out.getvalue().splitlines(), make_plan(source).trials
+
+    yield run
+    torch.set_num_threads(threads)
 
 
-def test_after_tuning_too(tmp_path):
+def test_if_seeds_are_trained_until_all_is_decided_it_says_the_least_and_the_most(lines_of):
+    lines, _ = lines_of(OPEN + VARIANTS)
+    assert sum(" 5 to 12 |" in line for line in lines) == 2
+    assert re.match(r"10 to 24 trials, about [\w ]+ with 1 at a time", lines[-1])
+
+
+def test_after_tuning_too(lines_of):
     tuned = "study.tune = {'LEARNING_RATE': (0.001, 0.01, 0.1)}\nstudy.most_seeds = 8\n"
-    said = TinyStudy(tmp_path, OPEN + VARIANTS + tuned).run("--dry-run", "--jobs", "1")
-    assert said.returncode == 0, said.stderr
-    assert re.search(r"^6 trials, about [\w ]+; then 10 to 16 trials with what tuning chose, about", said.stdout, re.M)
+    lines, _ = lines_of(OPEN + VARIANTS + tuned)
+    assert re.match(r"6 trials, about [\w ]+; then 10 to 16 trials with what tuning chose, about", lines[-1])
 
 
-def test_without_a_comparison_five_seeds_are_enough(tmp_path):
-    said = TinyStudy(tmp_path, OPEN).run("--dry-run", "--jobs", "1")
-    assert said.returncode == 0, said.stderr
-    assert re.search(r"^5 trials, about", said.stdout, re.MULTILINE)
+def test_without_a_comparison_five_seeds_are_enough(lines_of):
+    lines, _ = lines_of(OPEN)
+    assert lines[-1].startswith("5 trials, about")
+
+
+def test_one_row_per_variant_with_what_its_trials_have(lines_of):
+    lines, trials = lines_of("study.axes = {'variant.encoder': ('lru', 'mean'), 'K': (2, None)}")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
+    assert rows[0] == ["variant", "dataset", "K", "epochs", "parameters", "seeds", "time for each"]
+    count = {trial.variant: f"{trial.parameters:,}" for trial in trials}
+    found = {row[0]: row[1:6] for row in rows[1:]}
+    assert set(found) == set(count)
+    assert len(found) == 4
+    for name, row in found.items():
+        K = "2" if "K=2" in name else "diameter"
+        assert row == ["ring_transfer", K, "3", count[name], "0, 1"]
+    assert re.fullmatch(r"8 trials, about [\w ]+ with 1 at a time on this machine", lines[-1])
+
+
+def test_it_chooses_the_jobs_and_says_why(lines_of):
+    lines, _ = lines_of("", jobs=None)
+    assert re.fullmatch(r"(1 trial at a time|\d+ trials side by side), .+; --jobs N sets another number", lines[0])
+    assert lines[-1].startswith("2 trials, about ")
+
+
+def test_what_is_trained_once_and_what_is_not_matched_is_said(lines_of):
+    axes = "study.axes = {'variant.model': ('gred', 'gat'), 'K': (1, 2)}\nstudy.match_params = True\n"
+    lines, _ = lines_of(f"{axes}DIM = 16\nmodels.gat.heads = 8\nSEEDS = (0,)\n")
+    assert [line for line in lines if "instead of" in line and "its width is a multiple of 8 (heads)" in line]
+    assert lines[-1].endswith("; 1 combination has the same settings as another one and is trained once")
+
+
+def test_of_a_fraction_it_says_which_one(lines_of):
+    axes = "{'LAYERS': (1, 2), 'DIM': (8, 16), 'DROPOUT': (0.0, 0.1)}"
+    lines, _ = lines_of(f"study.axes = {axes}\nstudy.combine = 'fraction'\nstudy.resolution = 3\nSEEDS = (0,)\n")
+    assert [line for line in lines if line.startswith("A fraction, ")]
+    assert lines[-1].startswith("4 trials, about ")

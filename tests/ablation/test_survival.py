@@ -26,7 +26,7 @@ def test_every_trial_is_trained_tracked_and_in_the_table(undisturbed):
 def test_the_second_time_nothing_is_trained(undisturbed):
     before = undisturbed.scores()
     runs = {name: known.run for name, known in undisturbed.trials().items()}
-    result = undisturbed.run(*LONG)
+    result = undisturbed.run(*LONG, "--no-report")
     assert result.returncode == 0, result.stderr
     assert f"{TRIALS} finished before" in result.stdout
     assert "running" not in result.stdout

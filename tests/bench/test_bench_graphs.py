@@ -51,7 +51,7 @@ def test_sizes_of_the_benchmarks(name, nodes, degree, diameter):
 
 
 def test_hop_sets_are_shared_as_in_the_benchmarks():
-    """Real Peptides have 3.5 rows a set at K = 40, ZINC has 1.3 at K = 4, superpixels hardly more than one."""
+    """Real Peptides have 3.5 rows per set at K = 40, ZINC has 1.3 at K = 4, superpixels hardly more than one."""
     for name, K, expected in (("peptides", 40, 3.5), ("zinc", 4, 1.26), ("cifar10", 4, 1.03)):
         made = [add_hops(data, K) for data in MAKERS[name](50)]
         rows, sets = (sum(data[key].numel() for data in made) for key in ("hop_seq_set", "hop_set_size"))

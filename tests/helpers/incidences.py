@@ -27,7 +27,7 @@ def dense(rows: list[list[int]], num_columns: int) -> Tensor:
 EXAMPLES: dict[str, tuple[list[list[int]], int]] = {
     "mixed": ([[0, 3], [], [2], [1, 2, 3, 4], [], [4, 0, 2]], 6),
     "first and last row empty": ([[], [1, 0], []], 2),
-    "one entry a row": ([[2], [0], [2], [1]], 3),
+    "one entry per row": ([[2], [0], [2], [1]], 3),
     "all rows empty": ([[], [], []], 4),
     "no rows": ([], 3),
     "no columns": ([[], []], 0),

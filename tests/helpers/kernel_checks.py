@@ -44,7 +44,7 @@ def _and_gradients(function, inputs):
 
 
 def random_index(nodes, sets, width):
-    """Two halves of nodes with own sets, at least one a node, sequences of all lengths, the empty set the last."""
+    """Two halves of nodes, each with at least one set per node; sequences of all lengths; the last set is empty."""
     half = nodes // 2
     length = torch.randint(1, width + 1, (nodes,))
     start = torch.cat([torch.zeros(1, dtype=torch.long), length.cumsum(0)])

@@ -239,6 +239,6 @@ def test_gin_sets_it_and_widths_can_be_matched(binding):
     composition = load([], ["LAYERS = 2", binding]).composition(spec)
     usual = load([], ["LAYERS = 2"]).composition(spec)
     assert composition != usual
-    found = load([], ["LAYERS = 2", binding, *matched(composition, spec, wanted)]).composition(spec)
+    found = load([], ["LAYERS = 2", binding, *matched(composition, spec, wanted).bindings]).composition(spec)
     model: nn.Module = found.build(spec)
     assert count_parameters(model) == pytest.approx(wanted, rel=0.01)

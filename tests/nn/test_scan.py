@@ -13,8 +13,8 @@ DIM = 3
 SHAPES = {
     "one for all": lambda T: (DIM,),
     "one for all, written out": lambda T: (1, DIM),
-    "one a step": lambda T: (T, DIM),
-    "one a sequence": lambda T: (2, 1, DIM),
+    "one per step": lambda T: (T, DIM),
+    "one per sequence": lambda T: (2, 1, DIM),
     "full": lambda T: (2, T, DIM),
 }
 
@@ -87,7 +87,7 @@ def test_gradients_of_both_orders_by_finite_differences(shape: str, dtype: torch
 
 
 def test_only_one_of_the_inputs_needs_a_gradient() -> None:
-    a, b = inputs("one a step", 5, torch.complex128)
+    a, b = inputs("one per step", 5, torch.complex128)
     for other in (linear_scan(a.detach(), b), linear_scan(a, b.detach())):
         assert other.requires_grad
     assert gradcheck(lambda a: linear_scan(a, b.detach()), (a,))

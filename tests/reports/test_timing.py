@@ -1,4 +1,4 @@
-"""Times are compared only if every trial ran alone, and a reader learns who ran with compiled kernels."""
+"""Times and memory are compared only if every trial ran alone, and a reader learns who ran with compiled kernels."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ BUSY: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", BUSY)
-def test_one_trial_that_did_not_run_alone_leaves_all_times_out(case):
+def test_one_trial_that_did_not_run_alone_leaves_all_times_and_memory_out(case):
     change, said = BUSY[case]
     frame = results(FLAVOURS)
     assert why_no_times(frame) == ""
@@ -32,43 +32,44 @@ def test_one_trial_that_did_not_run_alone_leaves_all_times_out(case):
     assert said in why_no_times(frame)
     for text in (markdown(frame), latex(frame)):
         assert "seconds" not in text
-        assert "Times are left out" in text
-        assert "peak memory" in text
+        assert "peak memory" not in text
+        assert "Times and memory are left out" in text
         assert "parameters" in text
-    assert summary(frame)["seconds_per_epoch"].isna().all()
-    assert summary(frame)["peak_mb"].notna().any()
+    assert summary(frame)[["seconds_per_epoch", "peak_mb"]].isna().all(axis=None)
     shown = tree(page(made_study(frame), []))
     heads = [head.text for head in shown.find("th")]
     assert "seconds" not in heads
     assert "seconds per epoch" not in heads
-    assert "peak memory (MB)" in heads
+    assert "peak memory (MB)" not in heads
+    assert "parameters" in heads
     assert said in shown.text
 
 
-def test_times_of_trials_that_ran_alone_are_there():
+def test_times_and_memory_of_trials_that_ran_alone_are_there():
     frame = results(FLAVOURS)
     assert "seconds per epoch" in markdown(frame)
-    assert "Times are left out" not in markdown(frame)
-    assert summary(frame)["seconds_per_epoch"].notna().any()
+    assert "peak memory" in markdown(frame)
+    assert "left out, because" not in markdown(frame)
+    assert summary(frame)[["seconds_per_epoch", "peak_mb"]].notna().any().all()
     heads = [head.text for head in tree(page(made_study(frame), [])).find("th")]
-    assert {"seconds", "seconds per epoch"} <= set(heads)
+    assert {"seconds", "seconds per epoch", "peak memory (MB)"} <= set(heads)
 
 
 def test_a_trial_without_a_score_has_no_say():
     frame = results(FLAVOURS)
     frame.loc[frame["state"] != "finished", ["jobs", "other_load"]] = None
     assert "seconds per epoch" in markdown(frame)
-    assert "Times are left out" not in page(made_study(frame), [])
+    assert "Times and memory are left out" not in page(made_study(frame), [])
 
 
 @pytest.mark.parametrize("case", BUSY)
-def test_the_figure_of_costs_leaves_time_out_too(case):
+def test_the_figure_of_costs_leaves_time_and_memory_out_too(case):
     change, said = BUSY[case]
     frame = results_frame(flavour_axes(), ["digits"])
     assert [axes.get_xlabel() for axes in cost(frame).axes] == list(COSTS.values())
-    assert "Times are left out" not in FIGURES["cost"]().caption_of(made_study(frame))
+    assert "Times and memory are left out" not in FIGURES["cost"]().caption_of(made_study(frame))
     busy = made_study(frame.assign(**change))
-    assert [axes.get_xlabel() for axes in cost(busy.results).axes] == list(COSTS.values())[1:]
+    assert [axes.get_xlabel() for axes in cost(busy.results).axes] == ["parameters ↓"]
     assert said in FIGURES["cost"]().caption_of(busy)
 
 

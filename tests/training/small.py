@@ -36,7 +36,7 @@ def with_metric(task: Task, score, larger_is_better: bool = True) -> Task:
 
 
 def with_scores(task: Task, *scores: float, then: float = 0.5, larger_is_better: bool = True) -> Task:
-    """A metric that gives these scores, one a call, whatever the outputs."""
+    """A metric that gives these scores, one per call, whatever the outputs."""
     given = iter(scores)
     return with_metric(task, lambda *_: next(given, then), larger_is_better)
 

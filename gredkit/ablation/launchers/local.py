@@ -34,6 +34,8 @@ class Local(Launcher):
     """One process per trial on this machine; the threads are divided among them.
 
     The processes are forked from a server that has already imported everything, so that a trial starts immediately.
+
+    jobs: how many trials run side by side
     """
 
     def __init__(self, jobs: int):

@@ -37,6 +37,7 @@ class Slurm(Launcher):
     A job that reaches its time limit, or loses its machine, saves its state, goes back into the queue and continues. A
     job also continues when the invocation that submitted it ends; the next invocation follows it.
 
+    jobs: how many jobs run at a time
     partition, account, qos, constraint: as sbatch knows them; None is the cluster's default
     hours: time limit of a job
     warning: seconds before the time limit at which a job is asked to save its state

@@ -21,10 +21,11 @@ from gredkit.data.hops.index import (
     check_K,
     in_parallel,
 )
-from gredkit.data.hops.stored_arrays import Damaged, StoredArrays
+from gredkit.data.hops.stored_arrays import StoredArrays
 from gredkit.data.structures import Arrays, Structure
 from gredkit.data.task import Task
 from gredkit.paths import hop_cache
+from gredkit.system.sealed import Damaged
 from gredkit.system.writing import writing
 
 log = logging.getLogger(__name__)

@@ -57,7 +57,7 @@ class HopsWithEdges(Structure):
 
 
 def with_edges(hops: HopArrays, pairs: np.ndarray, num_nodes: int) -> HopArrays:
-    """The sets with their edges; a set that stands before different hops is a set for each. Set v is that of node v."""
+    """The sets with their edges, one for each pair of a set and the set that follows it. Set v is hop 0 of node v."""
     from gredkit.data.hops.edge_search import members_with_edges  # numba is slow to import, and needed only here
 
     sets, rows = len(hops.set_size), np.arange(len(hops.seq_set))

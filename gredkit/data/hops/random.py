@@ -54,5 +54,5 @@ def shuffled(hops: HopArrays, seed: int, features: bytes) -> HopArrays:
 
 
 def _without(node: int, numbers: np.ndarray) -> np.ndarray:
-    """Numbers below n - 1 as those below n that are not the node."""
+    """Turn the numbers 0 … n - 2 into those of all nodes but this one."""
     return numbers + (numbers >= node)

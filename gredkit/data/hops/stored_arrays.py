@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import xxhash
 
+from gredkit.system.sealed import Damaged
 from gredkit.system.untrusted import MOST, Unreadable, open_file, parse_json, read_bytes
 
 FORMAT = 1
 META = "meta"  # file with its own checksum on the first line, then JSON
 READ_AT_ONCE = 1 << 22
-
-
-class Damaged(Exception):
-    """The content of a folder is not what was written to it."""
 
 
 def write(folder: Path, graphs: Iterable[Mapping[str, np.ndarray]], **about: Any) -> None:
@@ -59,6 +56,8 @@ class StoredArrays(Sequence[dict[str, np.ndarray]]):
     def __init__(self, folder: Path):
         try:
             self._open(folder)
+        except Damaged:
+            raise
         except OSError as error:  # another process may be deleting it right now
             raise Damaged(f"{error.filename} cannot be read") from error
         except Unreadable as error:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@METRICS.register("accuracy", label="accuracy", larger_is_better=True, tasks=CLASSES)
+@METRICS.register("accuracy", label="accuracy", larger_is_better=True, range=(0, 1), tasks=CLASSES)
 def accuracy(outputs: Tensor, targets: Tensor) -> float:
     """The share of items whose class is right."""
     from sklearn.metrics import accuracy_score
@@ -22,7 +22,9 @@ def accuracy(outputs: Tensor, targets: Tensor) -> float:
     return float(accuracy_score(truth, guess)) if len(truth) else float("nan")
 
 
-@METRICS.register("class_mean_accuracy", label="class-mean accuracy", larger_is_better=True, tasks=CLASSES)
+@METRICS.register(
+    "class_mean_accuracy", label="class-mean accuracy", larger_is_better=True, range=(0, 1), tasks=CLASSES
+)
 def class_mean_accuracy(outputs: Tensor, targets: Tensor) -> float:
     """The accuracy of each class, averaged over the classes that occur."""
     from sklearn.metrics import recall_score
@@ -33,7 +35,7 @@ def class_mean_accuracy(outputs: Tensor, targets: Tensor) -> float:
     return float(recall_score(truth, guess, labels=np.unique(truth), average="macro", zero_division=0))
 
 
-@METRICS.register("macro_f1", label="macro F1", larger_is_better=True, tasks=CLASSES)
+@METRICS.register("macro_f1", label="macro F1", larger_is_better=True, range=(0, 1), tasks=CLASSES)
 def macro_f1(outputs: Tensor, targets: Tensor) -> float:
     """The F1 score of each class, averaged over the classes that occur or are guessed."""
     from sklearn.metrics import f1_score

@@ -21,7 +21,7 @@ RANKED = ("labels", *CLASSES)
 Score = Callable[[np.ndarray, np.ndarray], float]  # of one label: the truth, and what it is ranked by
 
 
-@METRICS.register("average_precision", label="average precision", larger_is_better=True, tasks=RANKED)
+@METRICS.register("average_precision", label="average precision", larger_is_better=True, range=(0, 1), tasks=RANKED)
 def average_precision(outputs: Tensor, targets: Tensor) -> float:
     """The precision at each recall, averaged over the labels that have both a positive and a negative item."""
     from sklearn.metrics import average_precision_score
@@ -29,7 +29,7 @@ def average_precision(outputs: Tensor, targets: Tensor) -> float:
     return _mean_over_labels(average_precision_score, outputs, targets)
 
 
-@METRICS.register("roc_auc", label="ROC-AUC", larger_is_better=True, tasks=RANKED)
+@METRICS.register("roc_auc", label="ROC-AUC", larger_is_better=True, range=(0, 1), tasks=RANKED)
 def roc_auc(outputs: Tensor, targets: Tensor) -> float:
     """How often a positive item ranks above a negative one, averaged over the labels that have both."""
     from sklearn.metrics import roc_auc_score

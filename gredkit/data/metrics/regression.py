@@ -28,7 +28,7 @@ def rmse(outputs: Tensor, targets: Tensor) -> float:
     return float(np.sqrt(np.square(output - target).mean(0)).mean())
 
 
-@METRICS.register("r2", label="R²", larger_is_better=True, tasks=NUMBERS)
+@METRICS.register("r2", label="R²", larger_is_better=True, range=(0, 1), tasks=NUMBERS)
 def r2(outputs: Tensor, targets: Tensor) -> float:
     """Coefficient of determination: 1 for perfect outputs, 0 for the mean of the targets.
 

@@ -7,7 +7,7 @@ from gredkit import ranges
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "elu": nn.ELU, "none": nn.Identity}
 
 
-def activation(name: str, parameter: str = "act") -> nn.Module:
+def activation(name: str) -> nn.Module:
     """'relu', 'gelu' (the exact one), 'elu' or 'none'."""
-    ranges.one_of(parameter, name, ACTIVATIONS)
+    ranges.one_of("act", name, ACTIVATIONS)
     return ACTIVATIONS[name]()

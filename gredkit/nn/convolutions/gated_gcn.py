@@ -1,10 +1,16 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
 
 from gredkit.nn.convolutions.activation import activation
 from gredkit.nn.convolutions.norm import norm_of
-from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.incidence import Incidence
+
+if TYPE_CHECKING:
+    from gredkit.nn.distances.all_pairs import AllPairs
 
 EPSILON = 1e-6  # in the sum of the gates, as published
 

@@ -1,8 +1,14 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from torch import Tensor, nn
 
 from gredkit.nn.convolutions.feed_forward import FeedForward
 from gredkit.nn.convolutions.norm import norm_of
-from gredkit.nn.distances.all_pairs import AllPairs
+
+if TYPE_CHECKING:
+    from gredkit.nn.distances.all_pairs import AllPairs
 
 
 class GPSLayer(nn.Module):

@@ -1,10 +1,16 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
 
 from gredkit.nn.convolutions.norm import norm_of
-from gredkit.nn.distances.all_pairs import AllPairs
 from gredkit.nn.incidence import Incidence
 from gredkit.nn.segments import segment_reduce
+
+if TYPE_CHECKING:
+    from gredkit.nn.distances.all_pairs import AllPairs
 
 STATISTICS, SCALERS = 4, 3
 LEAST_VARIANCE = 1e-5  # below it the standard deviation counts as 0, as in PyTorch Geometric

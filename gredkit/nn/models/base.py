@@ -52,6 +52,11 @@ class GraphModel(nn.Module):
     ):
         """Build what stands in front of the layers.
 
+        spec: the columns of the graphs and the number of outputs. dim: width of the rows. layers: how many there are.
+        features, edge_features, positional: the parts in front, each by its name or as anything that builds it; None
+        is the usual encoder of nodes, and no encoder of edges. gelu: 'erf' or 'tanh', for all parts that have such a
+        parameter; None leaves them as they are. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks.
+        head_layers: dense layers of the head, 1 to 3, which are only checked here; `head` builds them.
         edges_beside_positions: whether edges get the width of node features. edge_width: their width otherwise, None
         is dim
         """

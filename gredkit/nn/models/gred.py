@@ -22,10 +22,12 @@ class GRED(GraphModel):
     `edge_features` each node also receives the mean of its edges' encoded features, as the published ZINC
     model does. A positional encoding takes its columns out of `dim`.
 
+    spec: the columns of the graphs and the number of outputs. aggregator: what makes a row of each set of nodes.
+    encoder: what reads these rows in the order of their hops. sequence: which sets a node reads, such as its hops.
     dim: width of the rows. layers: number of GRED layers. expand: width of the set MLP, as a multiple of dim.
     glu: 'full', 'half' or 'none'. gelu: 'erf' or 'tanh', for all parts that have such a parameter and are not told
     another. dropout: share of what is dropped behind the encoder and behind the gate. empty_hops: 'constant' or 'zero',
-    see GREDLayer. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head_layers: 2 or 1.
+    see GREDLayer. readout: 'sum', 'mean', 'max' or 'node'; None is what the task asks. head_layers: 1, 2 or 3.
     direction: 'far_to_near' or 'near_to_far'. set_mlp, norm: whether the layers have their set MLP and their norms.
     skip, set_skip: whether a layer adds the row of the node itself, and the set MLP its input. share_layers: whether
     all layers are one and the same, with the weights of one.

@@ -61,11 +61,11 @@ def all_wrapped(names: Sequence[str], width: int, lines: int) -> list[str]:
     return cut if len(set(cut)) == len(set(names)) else [wrapped(name, width, len(name) + 1) for name in names]
 
 
-def legend(figure: Figure, handles: Sequence[Artist], width: int = 44) -> None:
+def legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """One legend below all panels; the figure grows by the rows that it needs."""
     if not handles:
         return
-    names = all_wrapped([str(handle.get_label()) for handle in handles], width, 2)
+    names = all_wrapped([str(handle.get_label()) for handle in handles], 44, 2)
     longest = max(len(line) for name in names for line in name.splitlines())
     columns = max(1, min(len(names), int(figure.get_figwidth() / (longest * 0.056 + 0.4))))
     columns = ceil(len(names) / ceil(len(names) / columns))  # rows of equal length

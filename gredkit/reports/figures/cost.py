@@ -24,10 +24,9 @@ from gredkit.reports.drawing.trials import (
 from gredkit.reports.figures.base import StudyFigure
 from gredkit.reports.numbers import significant
 from gredkit.reports.study import StudyData
-from gredkit.reports.timing import why_no_times, with_kernels
+from gredkit.reports.timing import ALONE, why_no_times, with_kernels
 
-TIME = "seconds_per_epoch"
-COSTS = {TIME: "seconds per epoch ↓", "peak_mb": "peak memory (MB) ↓", "parameters": "parameters ↓"}
+COSTS = {"seconds_per_epoch": "seconds per epoch ↓", "peak_mb": "peak memory (MB) ↓", "parameters": "parameters ↓"}
 
 
 @FIGURES.register("cost")
@@ -56,12 +55,13 @@ class Cost(StudyFigure):
 def cost(results: pd.DataFrame) -> Figure:
     """Test score against time, memory and parameters, one row per dataset: means, s.d. as thin crosses.
 
-    Time is left out unless every trial ran alone on its machine.
+    Time and memory are left out unless every trial ran alone on its machine.
     """
     results = compared(results)
     if scored(results).empty:
         return no_scores(results)
-    costs = [column for column in COSTS if column != TIME or not why_no_times(scored(results))]
+    left_out = ALONE if why_no_times(scored(results)) else ()
+    costs = [column for column in COSTS if column not in left_out]
     order = looks(results["variant"])
     datasets = by(results, "dataset")
     figure, axes_of = panels(len(datasets) * len(costs), 1.5 if len(datasets) <= 4 else 1.25, len(costs))

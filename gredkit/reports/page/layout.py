@@ -7,7 +7,7 @@ import pandas as pd
 from gredkit.reports.numbers import DOWN, NOTHING, UP, decimals, mean_and_spread, metric_name, several, significant
 from gredkit.reports.published import OURS, in_words, known_models, plain_name, reference
 from gredkit.reports.statistics import TASK
-from gredkit.reports.timing import why_no_times, with_kernels
+from gredkit.reports.timing import ALONE, why_no_times, with_kernels
 from gredkit.reports.verdicts import FEWEST
 
 TIME = "seconds_per_epoch"
@@ -70,13 +70,13 @@ def grid(summary: pd.DataFrame) -> Grid:
 
 
 def costs(summary: pd.DataFrame) -> dict[str, str]:
-    """The costs that are shown, with their titles: times only if all trials ran alone."""
-    is_timed = not why_no_times(summary[summary["n"] > 0])
-    return {cost: title for cost, title in COSTS.items() if cost != TIME or is_timed}
+    """The costs that are shown, with their titles: times and memory only if all trials ran alone."""
+    left_out = ALONE if why_no_times(summary[summary["n"] > 0]) else ()
+    return {cost: title for cost, title in COSTS.items() if cost not in left_out}
 
 
 def _cost_notes(summary: pd.DataFrame) -> list[str]:
-    """Why there are no times, or which variants were faster because of compiled kernels."""
+    """Why there are no times and no memory, or which variants were faster because of compiled kernels."""
     scored = summary[summary["n"] > 0]
     note = why_no_times(scored) or with_kernels(scored)
     return [note] if note else []

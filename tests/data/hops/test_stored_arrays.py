@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gredkit.data.hops.stored_arrays import Damaged, StoredArrays, write
+from gredkit.data.hops.stored_arrays import StoredArrays, write
+from gredkit.system.sealed import Damaged
 
 lengths = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=6)
 

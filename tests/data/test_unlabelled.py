@@ -9,7 +9,7 @@ from gredkit.data.datasets.graph_folder import graph_folder
 from gredkit.data.datasets.molecules import molecules
 from gredkit.data.datasets.smiles_csv import smiles_csv
 from gredkit.data.own.tables import Problems
-from gredkit.data.own.unlabelled import from_folder, from_smiles
+from gredkit.data.unlabelled import from_folder, from_smiles
 from gredkit.errors import UserError
 
 OWN = EXAMPLES / "own_graphs"
