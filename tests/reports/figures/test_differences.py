@@ -26,7 +26,7 @@ def test_rows_are_sorted_by_effect_and_marked_by_their_verdict():
     figure = differences(results)
     first, second = figure.axes
     assert first.get_yticklabels()[0].get_text() == "norm=False"
-    assert first.get_xlabel() == "test accuracy: gain over base"
+    assert first.get_xlabel() == "test accuracy: gain over base\n(logarithmic beyond ±0.03)"
     found = comparisons(results).set_index(["dataset", "variant"])["difference"]
     for axes, dataset in ((first, "digits"), (second, "zinc")):
         marks = [float(line.get_xydata()[0][0]) for line in axes.lines if line.get_marker() == "o"]
@@ -39,6 +39,22 @@ def test_rows_are_sorted_by_effect_and_marked_by_their_verdict():
         (zone,) = axes.patches
         assert isinstance(zone, Rectangle)
         assert zone.get_width() == pytest.approx(2 * comparisons(results).query("dataset == @dataset")["margin"].max())
+    assert flaws(figure) == []
+
+
+def test_beside_a_huge_difference_small_ones_can_be_seen():
+    results = results_frame(
+        {name: dict(zip(AXES, values, strict=True)) for name, values in CHANGES.items()}, ["digits"], 5
+    )
+    assert differences(results).axes[0].get_xscale() == "linear"
+    assert differences(results).axes[0].get_xlabel() == "test accuracy: gain over base"
+    results.loc[results["variant"] == "norm=False", "test"] -= 0.7
+    figure = differences(results)
+    (axes,) = figure.axes
+    ends = axes.transData.transform([(-0.01, 0), (0.01, 0)])[:, 0] - axes.transData.transform((0, 0))[0]
+    assert min(abs(ends)) > 0.04 * axes.bbox.width  # half of the zone
+    texts_below = [label.get_text() for label in axes.get_xticklabels()]
+    assert texts_below == ["\N{MINUS SIGN}0.5", "\N{MINUS SIGN}0.03", "0", "0.03"]
     assert flaws(figure) == []
 
 
