@@ -121,8 +121,12 @@ def test_seeds_that_would_decide_against_statsmodels():
     assert seeds_needed(paired, 0.01, 0.0, 5, 5) == math.ceil(expected)
     assert math.isinf(seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, 1e-6, 5, 5))
     assert math.isnan(seeds_needed(Samples(Method.FOLDS, ours, theirs, 0.1), 0.05, 0.1, 5, 5))
-    assert math.isinf(seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, math.nan, 5, 5))  # the base has no score
-    assert seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, 2.0, 5, 5) < 100  # to show that they are equivalent
+    assert math.isinf(
+        seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, math.nan, 5, 5)
+    )  # the base has no score
+    assert (
+        seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, 2.0, 5, 5) < 100
+    )  # to show that they are equivalent
 
 
 def test_rounding_is_no_difference_and_no_spread():
