@@ -86,7 +86,7 @@ def study(
     found = []
     for base, *variants in scores:
         for variant in variants:
-            parts = zip(looks, shares(looks), strict=True)
+            parts = zip(looks, shares(looks) if len(looks) > 1 else [1.0], strict=True)  # a fixed number spends all
             seen = [Look(Samples(method, variant[:n], base[:n]), n, share) for n, share in parts]
             found.append(decided(seen, COMPARISONS, margin))
     return found

@@ -66,12 +66,15 @@ def missed(row: Row) -> str:
 
 
 def wins(row: Row) -> str:
+    """On how many of the seeds that both have the variant is better: `7 of 8 seeds`."""
+    return f"{row['wins']} of {row['pairs']} {'runs' if row['method'] == Method.FOLDS else 'seeds'}"
+
+
+def often(row: Row) -> str:
     """`better on 7 of 8 seeds, P(A > B) = 0.95`; nothing if that is not known."""
     if math.isnan(row["better"]):
         return ""
-    units = "runs" if row["method"] == Method.FOLDS else "seeds"
-    seen = f"better on {row['wins']} of {row['pairs']} {units}, " if row["pairs"] else ""
-    return f"{seen}P(A > B) = {row['better']:.2f}"
+    return f"{f'better on {wins(row)}, ' if row['pairs'] else ''}P(A > B) = {row['better']:.2f}"
 
 
 def now(row: Row) -> str:

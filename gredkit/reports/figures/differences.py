@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gredkit.registry import FIGURES
-from gredkit.reports.claims import missing, now, replicates, wins
+from gredkit.reports.claims import missing, now, often, replicates
 from gredkit.reports.drawing.dots import WIDTH, fate, in_its_row, rows_height, side_by_side
 from gredkit.reports.drawing.many import few_variants, noted
 from gredkit.reports.drawing.marks import Mark, tell
@@ -187,7 +187,7 @@ def _words(row: dict[str, Any]) -> str:
     if np.isfinite(row["low"]):
         difference += f" (95 % interval {significant(row['low'])} to {significant(row['high'])})"
     more = f": {missing(row)}" if row["verdict"] == Verdict.OPEN and not row["flattered"] else ""
-    return "\n".join([*lines, difference, *filter(None, [now(row), wins(row)]), f"{row['verdict']}{more}"])
+    return "\n".join([*lines, difference, *filter(None, [now(row), often(row)]), f"{row['verdict']}{more}"])
 
 
 def _limits(axes: Axes, found: pd.DataFrame) -> tuple[float, float]:

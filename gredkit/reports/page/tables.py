@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from gredkit.reports.again import run_address, trial_command
-from gredkit.reports.claims import now, wins
+from gredkit.reports.claims import wins
 from gredkit.reports.numbers import NOTHING, p_value, several, significant
 from gredkit.reports.page.html import SCREEN, Column, Html, folded, joined, number, sortable, tag
 from gredkit.reports.page.layout import PUBLISHED, SCORE, Grid, costs, grid, published_models
@@ -30,7 +30,7 @@ DIFFERENCE = (
     "+ is better, with its interval in brackets; bold where the interval excludes 0 and there are at least five seeds. "
     "P(A > B): how often a run of the variant beats one of the base; in brackets on how many seeds it does. "
     "p: from a t test, times the number of comparisons (Bonferroni). Equivalent: within the margin, by two one-sided "
-    "tests. comparisons.csv also has effect sizes."
+    "tests. Open: in brackets how many seeds would decide. comparisons.csv also has effect sizes."
 )
 MEASURED = {
     "test": "test",
@@ -50,7 +50,9 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
     if len(comparisons):
         notes.append(f"Difference: to {', '.join(comparisons['base'].unique())}, {DIFFERENCE}")
     if comparisons["difference_now"].notna().any():
-        notes.append("A difference counts as it was when it was decided; 'with all seeds' is that of the means here.")
+        notes.append(
+            "A difference counts as it was when it was decided; 'all seeds' is what it is between the means here."
+        )
     if comparisons["low"].notna().any():
         notes.append(about_intervals(int(comparisons["tests"].iloc[0])))
     if len(summary) > MOST:
@@ -102,7 +104,8 @@ def _difference(row: Row | None, is_base: bool) -> list[Html]:
     text = f"{'+' if row['difference'] > 0 else ''}{significant(row['difference'])}"
     if pd.notna(row["low"]):
         text += f" ({significant(row['low'])} to {significant(row['high'])})"
-    later = [tag("small", f"({now(row)})".replace("-", MINUS))] if now(row) else []
+    is_later = pd.notna(row["difference_now"])
+    later = [tag("small", f"(all seeds: {significant(row['difference_now'])})".replace("-", MINUS))] * is_later
     corrected = row["p_corrected"]
     p = p_value(corrected).removeprefix("p ").removeprefix("= ") if pd.notna(corrected) else NOTHING
     return [
@@ -116,8 +119,7 @@ def _wins(row: Row) -> Html:
     """How often the variant beats the base, and on how many seeds it does."""
     if pd.isna(row["better"]):
         return Html(NOTHING)
-    seen = wins(row).partition(",")[0]
-    return _below(f"{row['better']:.2f}{f' ({seen})' if row['pairs'] else ''}")
+    return _below(f"{row['better']:.2f}{f' ({wins(row)})' if row['pairs'] else ''}")
 
 
 def _verdict(row: Row | None) -> Html:
@@ -125,7 +127,7 @@ def _verdict(row: Row | None) -> Html:
     if row is None or pd.isna(row["difference"]):
         return Html()
     needed = row["seeds_needed"]
-    return _below(row["verdict"] if pd.isna(needed) else f"{row['verdict']} ({about(needed)} seeds needed)")
+    return _below(row["verdict"] if pd.isna(needed) else f"{row['verdict']} ({about(needed)} seeds)")
 
 
 def _below(text: str) -> Html:

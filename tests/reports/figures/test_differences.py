@@ -1,9 +1,11 @@
 """Which part does the work? Each change against the full model."""
 
 import pytest
+from helpers.known_results import results as known_results
 from matplotlib.patches import Rectangle
 from reports.figures.made_frames import flaws, results_frame, texts
 
+from gredkit.reports.drawing.marks import told
 from gredkit.reports.figures.differences import Differences, differences
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.study import NOT_SET, StudyData
@@ -69,3 +71,17 @@ def test_a_change_that_diverged_is_named():
         states={("norm=False", seed): "diverged" for seed in range(3)},
     )
     assert "3 diverged" in " ".join(texts(differences(results))).replace("\n", " ")
+
+
+def test_beside_the_pointer_stands_how_often_it_wins_and_what_more_seeds_say():
+    scores = {("far", "a"): [0.5, 0.51, 0.52, 0.5, 0.51, 0.1, 0.1, 0.1], ("far", "b"): [0.3, 0.31, 0.32, 0.31, 0.3]}
+    figure = differences(known_results(scores).assign(looks="5,8"))
+    ((mark,),) = [marks for _, marks in told(figure)]
+    assert mark.text.splitlines() == [
+        "b against a",
+        "far, 5 seeds",
+        "-0.200 (95 % interval -0.212 to -0.188)",
+        "-0.0470 with all seeds so far (5 and 8)",
+        "better on 0 of 5 seeds, P(A > B) = 0.00",
+        "different",
+    ]

@@ -129,7 +129,7 @@ def test_results_have_the_numbers_of_the_summary_to_sort_by():
             assert float(cells[place]["data-value"] or "nan") == pytest.approx(row[column], nan_ok=True)
         assert cells[2].text.startswith("" if pd.isna(row["difference"]) else row["verdict"])
         if pd.notna(row["better"]):
-            assert cells[6].text == f"{row['better']:.2f} (better on {row['wins']} of {row['pairs']} seeds)"
+            assert cells[6].text == f"{row['better']:.2f} ({row['wins']} of {row['pairs']} seeds)"
 
 
 def test_the_training_score_is_shown_where_it_was_tracked():
@@ -163,7 +163,7 @@ def test_a_decision_of_an_early_look_is_beside_what_all_seeds_say():
     scores = {("far", "a"): [0.5, 0.51, 0.52, 0.5, 0.51, 0.1, 0.1, 0.1], ("far", "b"): [0.3, 0.31, 0.32, 0.31, 0.3]}
     (*_, other) = rows(read(made_study(results(scores).assign(looks="5,8"))), "Results")
     assert other.children[2].text == "different"
-    assert other.children[5].text.endswith("(\N{MINUS SIGN}0.0470 with all seeds so far (5 and 8))")
+    assert other.children[5].text.endswith("(all seeds: \N{MINUS SIGN}0.0470)")
 
 
 def test_the_paper_has_a_row_with_its_budget():
@@ -305,3 +305,16 @@ def test_ten_thousand_trials_fit():
     assert "first 1,000 of 10,000 trials; results.parquet has all" in section(document, "Trials").text
     assert "first 1,000 of 1,250 rows; table.csv has all" in section(document, "Results").text
     assert not any("open" in part.attributes for part in section(document, "Trials").find("details"))
+
+
+def test_print_leaves_out_only_what_has_to_be_clicked():
+    document = read(full_study())
+    printed = next(document.find("style")).text.partition("@media print")[2]
+    (hidden,) = [line for line in printed.splitlines() if "display: none; }" in line and "nav" in line]
+    assert ".screen" in hidden
+    assert "last-child" not in hidden  # it may be the last study of several
+    for name in ("Results", "Trials"):
+        part = section(document, name)
+        heads = [(head.text, head.attributes.get("class")) for head in part.find("th", scope="col")]
+        assert [text for text, kinds in heads if kinds and "screen" in kinds] == ["again"] == [heads[-1][0]]
+        assert all(row.children[-1].attributes.get("class") == "screen" for row in rows(document, name))
