@@ -3,9 +3,9 @@
 All comparisons with the base share an error of 5 % evenly (Bonferroni). Where a study looks at its scores several
 times (`study.seeds = 'until_decided'`), each look may spend 40 % of what is left of it, so that looks can be added
 later without changing what was decided. So the probability that a report calls variants different from the base that
-are equal to it stays below 5 %, whatever the comparisons and the looks have in common. The tests of the variants with
-the best means against their rivals (`statistics.leaders`) are a family of their own, which shares another 5 %. If a
-study asks for all pairs, they are one family with the comparisons with the base.
+are equal to it stays below 5 %, whatever the comparisons and the looks have in common, as far as each t test keeps its
+level. The tests of the variants with the best means against their rivals (`statistics.leaders`) are a family of their
+own, which shares another 5 %. If a study asks for all pairs, they are one family with the comparisons with the base.
 
 Comparisons with the base are not corrected after Holm, because their simultaneous intervals would then not agree with
 the verdicts. The first look that decides counts, and later ones do not change it. Its intervals are those of the level
