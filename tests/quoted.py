@@ -6,7 +6,6 @@ In a gin header the scores of a variant, on the dataset that the file is named a
 `0.936 ± 0.010 (reports/STUDY, VARIANT)`. Without --write it only says which files are stale.
 """
 
-import math
 import re
 import sys
 import textwrap
@@ -19,6 +18,8 @@ from gredkit.config.configuration import SETTINGS
 from gredkit.registry import REGISTRIES, Component, describe, hyperparameters
 from gredkit.reports.numbers import decimals, mean_and_spread, several
 from gredkit.reports.page.layout import grid
+from gredkit.reports.power import SAID, about
+from gredkit.reports.question import some_of
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.summary import sentences
 from gredkit.reports.tables import summary
@@ -31,6 +32,7 @@ BLOCK = re.compile(r"(<!-- results of (\w+) -->\n).*?(<!-- end of results -->)",
 COMPONENTS = re.compile(r"(<!-- components of (\w+) -->\n).*?(<!-- end of components -->)", re.DOTALL)
 QUOTE = re.compile(r"[\d.]+(?: ± [\d.]+)? \(reports/(\w+), ([\w=]+)")
 WIDTH = 120
+NEAREST = 3  # open comparisons that are named
 CLAIMS = (" has the best mean on ", " beats ", " are equivalent on ", " suggest it, ", " is the only variant ")
 
 
@@ -71,16 +73,19 @@ def block(study: str) -> str:
 
 
 def _open(compared: pd.DataFrame) -> str:
-    """How many comparisons are open, and what most of them would need."""
+    """How many comparisons are open, which of them the fewest seeds would decide, and how many need very many."""
     rows = compared[compared["verdict"] == Verdict.OPEN]
     if rows.empty:
         return ""
+    count = f"Open: {len(rows)} of {several(len(compared), 'comparison')} with {compared['base'].iloc[0]}."
     needed = rows["seeds_needed"]
-    count = f"{len(rows)} of {several(len(compared), 'comparison')} with {compared['base'].iloc[0]}"
-    if not (needed < math.inf).all():
-        return f"Open: {count}."
-    most = f"{needed.min():.0f}" if needed.min() == needed.max() else f"{needed.min():.0f} to {needed.max():.0f}"
-    return f"Open: {count}, which {most} seeds would decide."
+    near = rows[needed <= SAID].sort_values("seeds_needed", kind="stable").head(NEAREST)
+    if near.empty:
+        return count
+    told = [f"{row.variant} on {row.dataset} ({about(row.seeds_needed)})" for row in near.itertuples()]
+    far = int((needed > SAID).sum())
+    more = f" More than {SAID} seeds would be needed for {far} of them." if far else ""
+    return f"{count} The fewest seeds would decide {some_of(told, NEAREST)}.{more}"
 
 
 def _bullet(sentence: str) -> list[str]:

@@ -3,10 +3,14 @@
 A study has three tasks; on each, three variants are compared with a base, so there are nine comparisons.
 
 - error: no variant differs, and the report says of at least one that it does; or every variant differs by just the
-  margin, and the report says of at least one that it is equivalent
+  margin, and the report says of at least one that it is equivalent. Per study, and as a share of the comparisons
 - power: the share of comparisons that are decided, if variants differ by so many standard deviations, or are equal and
   the margin is 3 standard deviations
 - seeds: what a variant was trained on, on average over the comparisons with a difference of 2
+
+Two kinds of scores show the limits of t tests (`LIMITS`). Lognormal scores have one long tail, and the base has a
+quarter of the spread. With rare failures every variant but the base loses 20 standard deviations on one seed of five,
+so that its true difference of 4 is above the margin: it is wrong to call it equivalent, and right to call it different.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,6 +27,7 @@ COMPARISONS = TASKS * VARIANTS
 LOOKS = (5, 8, 12)
 DESIGNS: dict[str, tuple[int, ...]] = {"3 seeds": (3,), "5 seeds": (5,), "10 seeds": (10,), "until_decided": LOOKS}
 MARGIN = 3.0  # standard deviations
+FAILING, LOSS = 0.2, 20.0  # how often a seed fails, and what that costs in standard deviations
 STUDIES, FEW_STUDIES = 4000, 5
 Draw = Callable[[np.random.Generator, Sequence[int]], np.ndarray]  # scores of mean 0, last axis: seeds
 
@@ -48,12 +53,28 @@ def unequal_variances(rng: np.random.Generator, shape: Sequence[int]) -> np.ndar
     return scores
 
 
+def lognormal(rng: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
+    """One long tail, standard deviation 1; the first variant, which is the base, has a quarter of that spread."""
+    scores = (np.exp(rng.normal(size=shape)) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
+    scores[:, 0] /= 4
+    return scores
+
+
+def rare_failures(rng: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
+    """Normal; each variant but the first, which is the base, loses 20 on one seed of five."""
+    scores = rng.normal(size=shape)
+    scores[:, 1:] -= LOSS * (rng.random(size=scores[:, 1:].shape) < FAILING)
+    return scores
+
+
 SCORES: dict[str, Draw] = {
     "normal": normal,
     "heavy-tailed": heavy_tailed,
     "bimodal": bimodal,
     "unequal variances": unequal_variances,
 }
+RARE = "rare failures"
+LIMITS: dict[str, Draw] = {"lognormal, unequal": lognormal, RARE: rare_failures}
 
 
 def study(
@@ -65,7 +86,7 @@ def study(
     found = []
     for base, *variants in scores:
         for variant in variants:
-            parts = zip(looks, shares(looks), strict=True)
+            parts = zip(looks, shares(looks) if len(looks) > 1 else [1.0], strict=True)  # a fixed number spends all
             seen = [Look(Samples(method, variant[:n], base[:n]), n, share) for n, share in parts]
             found.append(decided(seen, COMPARISONS, margin))
     return found
@@ -95,32 +116,52 @@ def simulated(
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """One entry per kind of scores and design."""
+    """One entry per kind of scores and design; None is what has no meaning for these scores."""
     studies = FEW_STUDIES if quick else STUDIES
     found: dict[str, Any] = {"studies": studies, "designs": []}
-    for scores, draw in SCORES.items():
+    for scores, draw in (SCORES | LIMITS).items():
         for design, looks in DESIGNS.items():
-            of = {
-                "wrongly_different": simulated(draw, looks, studies, 0.0, 0.0, Verdict.DIFFERENT)[0],
-                "wrongly_equivalent": simulated(draw, looks, studies, MARGIN, MARGIN, Verdict.EQUIVALENT)[0],
-                "power_equivalent": simulated(draw, looks, studies // 4 + 1, 0.0, MARGIN, Verdict.EQUIVALENT)[1],
-            }
-            for size in (2.0, 4.0):
-                claimed = simulated(draw, looks, studies // 4 + 1, size, 0.0, Verdict.DIFFERENT)
-                of |= {f"power_{size:.0f}": claimed[1], f"seeds_{size:.0f}": claimed[2]}
+            of = _rare(draw, looks, studies) if scores == RARE else _usual(draw, looks, studies)
             found["designs"].append({"scores": scores, "design": design, **of})
     return found
 
 
+def _usual(draw: Draw, looks: Sequence[int], studies: int) -> dict[str, Any]:
+    different = simulated(draw, looks, studies, 0.0, 0.0, Verdict.DIFFERENT)
+    equivalent = simulated(draw, looks, studies, MARGIN, MARGIN, Verdict.EQUIVALENT)
+    of: dict[str, Any] = {
+        "wrongly_different": different[:2],
+        "wrongly_equivalent": equivalent[:2],
+        "power_equivalent": simulated(draw, looks, studies // 4 + 1, 0.0, MARGIN, Verdict.EQUIVALENT)[1],
+    }
+    for size in (2.0, 4.0):
+        claimed = simulated(draw, looks, studies // 4 + 1, size, 0.0, Verdict.DIFFERENT)
+        of |= {f"power_{size:.0f}": claimed[1], f"seeds_{size:.0f}": claimed[2]}
+    return of
+
+
+def _rare(draw: Draw, looks: Sequence[int], studies: int) -> dict[str, Any]:
+    """The variants differ by 4 on average as they are drawn."""
+    equivalent = simulated(draw, looks, studies, 0.0, MARGIN, Verdict.EQUIVALENT)
+    power = simulated(draw, looks, studies // 4 + 1, 0.0, MARGIN, Verdict.DIFFERENT)[1]
+    unknown = dict.fromkeys(("wrongly_different", "power_2", "power_equivalent", "seeds_2"))
+    return {**unknown, "wrongly_equivalent": equivalent[:2], "power_4": power, "seeds_4": equivalent[2]}
+
+
 def table(result: dict[str, Any]) -> Table:
     shown = Table(title=f"{result['studies']} simulated studies of {COMPARISONS} comparisons each")
-    titles = ("scores", "design", "wrongly different", "wrongly equivalent", "power at 2 sd", "at 4 sd")
-    for title in (*titles, "to show equivalence", "seeds at 2 sd"):
+    errors = [f"wrongly {word}, per {unit}" for word in ("different", "equivalent") for unit in ("study", "comparison")]
+    titles = ("scores", "design", *errors, "power at 2 sd", "at 4 sd", "to show equivalence", "seeds at 2 sd")
+    for title in titles:
         shown.add_column(title, justify="left" if title in titles[:2] else "right")
     for of in result["designs"]:
-        rates = [
-            of[name] for name in ("wrongly_different", "wrongly_equivalent", "power_2", "power_4", "power_equivalent")
-        ]
-        percents = [f"{100 * rate:.1f} %" if nth < 2 else f"{100 * rate:.0f} %" for nth, rate in enumerate(rates)]
-        shown.add_row(of["scores"], of["design"], *percents, f"{of['seeds_2']:.1f}")
+        rates = [rate for name in ("different", "equivalent") for rate in of[f"wrongly_{name}"] or (None, None)]
+        powers = [of[name] for name in ("power_2", "power_4", "power_equivalent")]
+        seeds = "-" if of["seeds_2"] is None else f"{of['seeds_2']:.1f}"
+        cells = [*(_percent(rate, 1) for rate in rates), *(_percent(power, 0) for power in powers), seeds]
+        shown.add_row(of["scores"], of["design"], *cells)
     return shown
+
+
+def _percent(share: float | None, digits: int) -> str:
+    return "-" if share is None else f"{100 * share:.{digits}f} %"

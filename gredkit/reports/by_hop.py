@@ -28,13 +28,17 @@ def influence_by_hop(influence: pd.DataFrame) -> pd.DataFrame:
 
 
 def knock_out_by_hop(knock_out: pd.DataFrame) -> pd.DataFrame:
-    """One row per dataset, variant, what is hidden and hop (empty: nothing): the score, and how far it moves."""
+    """One row per dataset, variant, what is hidden and hop (empty: nothing): the score, and how far it moves.
+
+    graphs, answers: what each score is of
+    """
     rows = knock_out.assign(score=knock_out["score"].astype(float), hop=knock_out["hop"].astype("Int64"))
     whole = rows[rows["hop"].isna()].set_index(["id", "hidden"])["score"]
     places = pd.MultiIndex.from_frame(rows[["id", "hidden"]])
     rows["change"] = rows["score"].to_numpy() - whole.reindex(places).to_numpy()
+    rows[["graphs", "answers"]] = rows[["graphs", "answers"]].astype("Int64")
     groups = rows.groupby([*PLACE, "hidden", "hop"], sort=False, dropna=False)
-    found = groups.agg(seeds=("seed", "nunique"))
+    found = groups.agg(seeds=("seed", "nunique"), graphs=("graphs", "max"), answers=("answers", "max"))
     for name in ("score", "change"):
         of_name = groups[name].agg(["mean", "std"])
         found[name], found[f"{name}_sd"] = of_name["mean"], of_name["std"]

@@ -4,9 +4,9 @@ import math
 from typing import Any
 
 from gredkit.reports.numbers import metric_name, p_value, several, significant
-from gredkit.reports.power import MOST
+from gredkit.reports.power import SAID, about
 from gredkit.reports.samples import LEVEL, Method
-from gredkit.reports.verdicts import FEWEST, Verdict
+from gredkit.reports.verdicts import FEWEST, Verdict, unseen
 
 Row = dict[str, Any]  # of a frame of comparisons
 SHARE, WITHIN = (f"{100 * (1 - level):.0f} %" for level in (LEVEL, 2 * LEVEL))
@@ -22,7 +22,7 @@ def difference(row: Row) -> str:
     lead = f"{better} is ahead of {worse} on {dataset} {amount}"
     if not row["difference"]:
         lead = f"{variant} and {base} are equal on average on {dataset}"
-    rest = _left_out(row)
+    rest = f"{_now(row)}{_left_out(row)}"
     if row["flattered"]:
         return f"{lead}, but {better} diverged on some seeds, so that nothing is decided.{rest}"
     if verdict == Verdict.UNTESTED:
@@ -32,9 +32,8 @@ def difference(row: Row) -> str:
         return f"{better} beats {worse} on {dataset} {amount} {told}{_small(row)}{rest}"
     if verdict == Verdict.EQUIVALENT:
         told = f"no difference that matters, within ±{significant(row['margin'], 2)} {metric_name(row['metric'])}"
-        return (
-            f"{variant} and {base} are equivalent on {dataset}: {told} ({within(row)}), over {replicates(row)}.{rest}"
-        )
+        over = f"over {replicates(row)}; {missed(row)}"
+        return f"{variant} and {base} are equivalent on {dataset}: {told} ({within(row)}), {over}.{rest}"
     if verdict == Verdict.SUGGESTED:
         few = f"{replicates(row)} suggest it, but at least {FEWEST} decide"
         return f"{lead} ({interval(row)}): {few}.{rest}"
@@ -56,14 +55,47 @@ def missing(row: Row) -> str:
     needed = row["seeds_needed"]
     if math.isnan(needed):
         return f"{replicates(row)} cannot decide"
-    if math.isinf(needed):
-        return f"{replicates(row)} cannot decide, nor would {MOST:,}"
-    return f"{replicates(row)} cannot decide, {needed:.0f} would"
+    if needed > SAID:
+        return f"{replicates(row)} cannot decide, nor would {SAID}"
+    return f"{replicates(row)} cannot decide, {about(needed)} would"
+
+
+def missed(row: Row) -> str:
+    """Which failures no test could see: those that did not occur."""
+    return f"failures of fewer than {100 * unseen(int(row['n'])):.0f} % of {_unit(row)}s may have gone unseen"
+
+
+def wins(row: Row) -> str:
+    """On how many of the seeds that both have the variant is better: `7 of 8 seeds`."""
+    return f"{row['wins']} of {row['pairs']} {'runs' if row['method'] == Method.FOLDS else 'seeds'}"
+
+
+def often(row: Row) -> str:
+    """`better on 7 of 8 seeds, P(A > B) = 0.95`; nothing if that is not known."""
+    if math.isnan(row["better"]):
+        return ""
+    return f"{f'better on {wins(row)}, ' if row['pairs'] else ''}P(A > B) = {row['better']:.2f}"
+
+
+def now(row: Row) -> str:
+    """The difference of all scores so far, with their numbers; nothing if the decision rests on all of them."""
+    if math.isnan(row["difference_now"]):
+        return ""
+    return f"{significant(row['difference_now'])} with all seeds so far ({row['n_now']} and {row['base_n_now']})"
+
+
+def is_small(row: Row) -> bool:
+    """Whether a difference is shown to be smaller than the margin of what matters."""
+    return bool(-row["margin"] < row["equivalence_low"] and row["equivalence_high"] < row["margin"])
 
 
 def replicates(row: Row) -> str:
     """`5 seeds`, or `10 folds`."""
-    return several(int(row["n"]), "fold" if row["method"] == Method.FOLDS else "seed")
+    return several(int(row["n"]), _unit(row))
+
+
+def _unit(row: Row) -> str:
+    return "fold" if row["method"] == Method.FOLDS else "seed"
 
 
 def _ends(row: Row, low: str, high: str) -> str:
@@ -80,9 +112,17 @@ def _corrected(row: Row) -> str:
 
 def _small(row: Row) -> str:
     """A difference can be certain and still too small to matter."""
-    if -row["margin"] < row["equivalence_low"] and row["equivalence_high"] < row["margin"]:
+    if is_small(row):
         return f" It is smaller than ±{significant(row['margin'], 2)}, the margin of what matters."
     return ""
+
+
+def _now(row: Row) -> str:
+    """What more seeds have made of the difference since it was decided, seen from the better variant."""
+    if math.isnan(row["difference_now"]):
+        return ""
+    sign = -1 if row["difference"] < 0 else 1
+    return f" With all seeds so far it is {significant(sign * row['difference_now'])}."
 
 
 def _left_out(row: Row) -> str:

@@ -22,7 +22,8 @@ def combined(studies: Sequence[StudyData]) -> StudyData:
     """One study whose variants are named after their studies; the first variant of the first one is the base.
 
     Trials of two studies are never paired: column `setting:study` makes them different architectures, so that they are
-    compared by Welch's t test. Seeds that a study added in rounds are used all at once.
+    compared by Welch's t test. Seeds that a study added in rounds are used all at once, in one test that does not allow
+    for the looks at the scores.
     """
     common = _common(studies)
     here = {study.name: _only(study.results, common) for study in studies}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gredkit.reports.margins import margin_of
+from gredkit.reports.margins import RANGES, margin_of
 from gredkit.reports.pairing import Scores, looks_of, method_of
 from gredkit.reports.power import seeds_needed
 from gredkit.reports.samples import LEVEL, ROUNDING, Method, Samples
@@ -15,6 +15,7 @@ from gredkit.reports.verdicts import ENOUGH, FEWEST, LEAST, Decision, Verdict, d
 
 COMPARED = (
     *("method", "pairs", "wins", "ties", "losses", "n", "difference", "low", "high", "tests", "effect"),
+    *("difference_now", "n_now", "base_n_now"),
     *("p", "p_corrected", "margin", "equivalence_low", "equivalence_high", "p_equivalence"),
     *(
         "better",
@@ -29,6 +30,10 @@ COMPARED = (
         "note",
     ),
 )
+
+
+UNBOUNDED = ("r2",)  # its range ends where a model is as good as the mean; scores may lie below
+ENDS = ("low", "high", "equivalence_low", "equivalence_high")
 
 
 @dataclass(frozen=True)
@@ -100,8 +105,10 @@ def row(variants: Mapping[str, Scores], name: str, base: str, facts: Facts, test
     if samples is not None:
         told |= _seed_by_seed(variants[name], variants[base], facts, look.seeds) | {"n": samples.n}
         told["difference"] = samples.difference
+    told |= _now(variants[name], variants[base], facts, look.seeds)
     if samples is not None and found.verdict != Verdict.UNTESTED:
-        told |= {name: getattr(found, name) for name in ("low", "high", "equivalence_low", "equivalence_high", "p")}
+        reach = _farthest(facts.metric, samples)
+        told |= {end: float(np.clip(getattr(found, end), -reach, reach)) for end in ENDS} | {"p": found.p}
         told |= {"p_corrected": np.minimum(1.0, found.p * tests), "effect": samples.effect}
         told["p_equivalence"] = samples.p_equivalence(margin)
         told["better"], told["better_low"], told["better_high"] = samples.wins()
@@ -113,10 +120,32 @@ def row(variants: Mapping[str, Scores], name: str, base: str, facts: Facts, test
     return name, base, *told.values()
 
 
+def _farthest(metric: str, samples: Samples) -> float:
+    """How large a difference of means can be: that of the ends of a metric that has two."""
+    scores = np.abs(np.concatenate([samples.ours, samples.theirs]))  # of a smaller error the sign is turned
+    is_bounded = metric in RANGES and metric not in UNBOUNDED and scores.max() <= RANGES[metric]
+    return RANGES[metric] if is_bounded else np.inf
+
+
+def _now(ours: Scores, theirs: Scores, facts: Facts, seeds: int) -> dict[str, Any]:
+    """The difference of the means of all scores, if there are more than the look with so many seeds has used."""
+    told = {"n_now": len(ours.scores), "base_n_now": len(theirs.scores)}
+    some = set(_first_seeds(ours, theirs, seeds)) if seeds else None
+    if some is None or not any(seed not in some for one in (ours, theirs) for _, seed in one.scores):
+        return told
+    gain = float(np.mean(list(ours.scores.values())) - np.mean(list(theirs.scores.values())))
+    return told | {"difference_now": gain if facts.larger_is_better else -gain}
+
+
+def _first_seeds(ours: Scores, theirs: Scores, seeds: int) -> list[int]:
+    """Those of a look."""
+    return sorted({seed for _, seed in ours.all | theirs.all})[:seeds]
+
+
 def _seed_by_seed(ours: Scores, theirs: Scores, facts: Facts, seeds: int) -> dict[str, int]:
     """On how many seeds which one is better, of those that both have; with folds on how many folds and seeds."""
     if seeds:
-        some = set(sorted({seed for _, seed in ours.all | theirs.all})[:seeds])
+        some = set(_first_seeds(ours, theirs, seeds))
         ours, theirs = ours.until(some), theirs.until(some)
     both = sorted(ours.scores.keys() & theirs.scores.keys())
     gains = np.array([ours.scores[unit] - theirs.scores[unit] for unit in both])

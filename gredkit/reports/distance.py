@@ -46,7 +46,7 @@ def read_distance(runs: StudyRuns, results: pd.DataFrame, benchmarks: bool) -> t
         for hop, row in enumerate(zip(found.influence, found.pairs, mixed, strict=False)):
             sizes = found.range_hops, found.range_resistance, found.graphs, found.nodes
             influence.append((*trial, hop, *row, *sizes))
-        knock_out += [(*trial, *row) for row in found.knock_out]
+        knock_out += [(*trial, *row) for row in found.knock_out_rows]
     return pd.DataFrame(influence, columns=list(INFLUENCE)), pd.DataFrame(knock_out, columns=list(KNOCK_OUT))
 
 

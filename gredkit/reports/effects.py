@@ -34,7 +34,7 @@ def effects(results: pd.DataFrame) -> pd.DataFrame:
     kind: the shares of factors, their interactions of two, the other interactions and the seeds sum to 1. The 'part of
         seeds' that is the same in all combinations is a part of the seeds
     squares, freedom: its sum of squares, in parts of all, and its degrees of freedom
-    low, high: 95 % bootstrap interval of the share, with three seeds or more
+    low, high: approximate 95 % bootstrap interval of the share, with three seeds or more; too short with few
     gain, gain_low, gain_high: of a factor of two levels, how much better the score is with `after` than with `before`
         on average over all combinations; 95 % t interval over the seeds that all combinations have, simultaneous
     confounded: what the trials of a fraction cannot tell from the term

@@ -45,7 +45,7 @@ def _explained(rows: list[Row]) -> str:
         others += [(_together(row), row) for row in shown]
     others += [(row["term"], row) for row in rows if row["kind"] == SEEDS]
     has_interval = first[1]["low"] == first[1]["low"]
-    interval = f" ({SHARE} interval {_ends(first[1])})" if has_interval else ""
+    interval = f" (approximate {SHARE} interval {_ends(first[1])})" if has_interval else ""
     rest = ", ".join(
         f"{name} {percent(row['share'])}{f' ({_ends(row)})' if has_interval else ''}" for name, row in others
     )

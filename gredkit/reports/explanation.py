@@ -35,7 +35,7 @@ def explain(trained: TrainedModel, task: Task, sample: Sample, folder: Path) -> 
     written = _notes(found, folder)
     influence = _influence(found, trial)
     written += _write(folder, "influence", influence_by_hop(influence), distance(influence))
-    hidden = pd.DataFrame([(*trial, *row) for row in found.knock_out], columns=list(KNOCK_OUT))
+    hidden = pd.DataFrame([(*trial, *row) for row in found.knock_out_rows], columns=list(KNOCK_OUT))
     if len(hidden):
         is_drawn = hidden["hidden"].eq(FEATURES).any()
         figure = knock_out(results, hidden) if is_drawn else None

@@ -14,11 +14,14 @@ SHOWN = (Verdict.DIFFERENT, Verdict.EQUIVALENT, Verdict.SUGGESTED, Verdict.OPEN)
 
 
 def most_important(results: pd.DataFrame, comparisons: pd.DataFrame, most: int = 3) -> list[str]:
-    """Differences, the largest effect first; who leads each dataset; what is equivalent; what is suggested or open."""
+    """What is best and what is shown to be worse, by dataset; differences, the largest effect first; leads over nobody;
+    what is equivalent; what is suggested or open.
+    """
     rows = sorted(comparisons.to_dict("records"), key=_size, reverse=True)
     told = {verdict: [difference(row) for row in rows if row["verdict"] == verdict] for verdict in SHOWN}
-    leading = [lead(row) for row in leaders(results).to_dict("records")]
-    found = [*told[Verdict.DIFFERENT], *leading, *(said for verdict in SHOWN[1:] for said in told[verdict])]
+    leading = leaders(results).to_dict("records")
+    shown, others = ([lead(row) for row in leading if bool(row["worse"]) == is_shown] for is_shown in (True, False))
+    found = [*shown, *told[Verdict.DIFFERENT], *others, *(said for verdict in SHOWN[1:] for said in told[verdict])]
     return found[:most]
 
 

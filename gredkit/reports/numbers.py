@@ -8,6 +8,7 @@ from gredkit.registry import METRICS
 UP, DOWN = "↑", "↓"
 NOTHING = "-"
 USUAL = 3  # decimals if there is no spread to choose them by
+LIMIT = 0.05  # a p is never written as if it were on the other side
 
 
 def metric_name(metric: str) -> str:
@@ -42,8 +43,14 @@ def significant(number: float, digits: int = 3) -> str:
 
 
 def p_value(p: float) -> str:
-    """`p = 0.031`, or `p < 0.001`."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    """`p = 0.031`, or `p < 0.001`; where it would round to 0.05, as many digits as show on which side it is."""
+    if p < 0.001:
+        return "p < 0.001"
+    for digits in (2, 3, 4):
+        text = f"{p:.{digits}g}"
+        if float(text) != LIMIT or p == LIMIT:
+            return f"p = {text}"
+    return "p < 0.05" if p < LIMIT else "p > 0.05"
 
 
 def several(number: int, singular: str) -> str:

@@ -1,6 +1,7 @@
 """How many seeds would decide a comparison that is open?"""
 
 import functools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,7 @@ from gredkit.reports.samples import Method, Samples, welch_freedom
 
 POWER = 0.8  # the probability with which so many seeds decide
 MOST = 1000  # seeds that are asked about; more are infinity
+EXACT, SAID = 20, 100  # numbers of seeds up to which a sentence gives them as they are, and rounded up to tens
 
 
 def seeds_needed(samples: Samples, level: float, margin: float, least: int, enough: int) -> float:
@@ -25,6 +27,13 @@ def seeds_needed(samples: Samples, level: float, margin: float, least: int, enou
         return float("nan")
     first = max(least, samples.n + 1)
     return _needed(samples.method, abs(samples.difference), samples.spreads, level, margin, first, enough)
+
+
+def about(needed: float) -> str:
+    """A number of seeds as no more than it is, an estimate: `7`, `about 50`, `more than 100`."""
+    if needed <= EXACT:
+        return f"{needed:.0f}"
+    return f"about {10 * math.ceil(needed / 10)}" if needed <= SAID else f"more than {SAID}"
 
 
 @functools.lru_cache(maxsize=100_000)  # tables, figures and the page need the same ones

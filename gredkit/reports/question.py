@@ -1,8 +1,10 @@
 """The question of a study: from the first line of its gin file, or else made from what it varies."""
 
 import re
+from collections.abc import Sequence
 
 from gredkit.reports.drawing.trials import axis_columns, axis_name, compared
+from gredkit.reports.numbers import several
 from gredkit.reports.study import StudyData
 
 HEADER = re.compile(r"\ufeff?\s*#\s*\S+\.gin:\s*(\S.*)")
@@ -34,3 +36,11 @@ def listed(names: list[str], kind: str, most: int = MOST) -> str:
     if len(names) > most:
         return f"{len(names)} {kind}"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def some_of(names: Sequence[str], most: int, last: str = " and ") -> str:
+    """`one, two and three`, or `one, two and 7 others`; names with a comma of their own stand in quotation marks."""
+    told = [f"“{name}”" for name in names] if any("," in name for name in names) else list(names)
+    if len(told) > most:
+        return f"{', '.join(told[:most])} and {several(len(told) - most, 'other')}"
+    return last.join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)

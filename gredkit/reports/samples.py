@@ -105,10 +105,14 @@ class Samples:
     def wins(self) -> tuple[float, float, float]:
         """P(ours > theirs) of one run each, a tie counts half, and the ends of its 95 % interval.
 
-        Paired: the share of seeds with Wilson's interval. Else: over all pairs of runs, with Newcombe's interval.
+        Paired: the share of seeds with Wilson's interval. Welch: over all pairs of runs, with Newcombe's interval.
+        Folds: the share of folds. They have no interval (NaN), since training sets of folds overlap: their wins are not
+        independent, as both intervals would take for granted.
         """
         if self.method != Method.WELCH:
             share = float(_beats(self.ours, self.theirs, self.rounding).mean())
+            if self.method == Method.FOLDS:
+                return share, np.nan, np.nan
             return share, *_solved(share, lambda p: p * (1 - p) / self.n)
         pairs = _beats(self.ours[:, None], self.theirs[None], self.rounding)
         share, n = float(pairs.mean()), (len(self.ours) + len(self.theirs)) / 2

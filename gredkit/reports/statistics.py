@@ -65,11 +65,15 @@ def comparisons(results: pd.DataFrame) -> pd.DataFrame:
     method: `samples.Method`, chosen by the design
     pairs: seeds (or folds) that both have; wins, ties and losses: on how many of them which one is better
     n: scores of the variant that has fewer; left_out: those that are missing
+    difference_now: difference of the means of all scores so far, where there are more than the deciding look has used;
+        n_now, base_n_now: how many scores these means have
     low, high: 95 % interval of the difference, simultaneous; it excludes 0 exactly where the verdict is 'different',
-        or 'suggested' with fewer than five seeds. If the better variant diverged on a seed (`flattered`), there is none
+        or 'suggested' with fewer than five seeds. If the better variant diverged on a seed (`flattered`), there is
+        none. Intervals are cut to what is possible: a difference of accuracies is at most 1
     margin: how small a difference does not matter; equivalence_low, equivalence_high: 90 % interval, simultaneous
     p, p_equivalence: of the t test and of TOST, uncorrected; p counts all looks
-    better, better_low, better_high: how often a run of the variant beats one of the base, with 95 % interval
+    better, better_low, better_high: how often a run of the variant beats one of the base, with 95 % interval (not for
+        folds)
     look: the number of seeds at which it was decided or last looked at; 0 if the number of seeds was fixed
     seeds_needed: how many seeds would decide it, infinity for more than 1000; NaN if it is decided, and for folds
     """
@@ -127,8 +131,11 @@ def undecided(results: pd.DataFrame, looks: Sequence[int]) -> set[tuple[str, str
 def leaders(results: pd.DataFrame) -> pd.DataFrame:
     """One row per dataset: the variant with the best mean, and whether its lead over every other variant `holds`.
 
+    `worse` names the variants that are shown to be worse, in the order of the study, `not_worse` the others, the best
+    mean first; if the leader diverged on a seed (`flattered`), nothing is shown.
     p is the largest p of its tests against the others. The tests of all leaders with their `rivals` share the 5 % of
     errors, which also accounts for choosing the leader after seeing the scores: `p_corrected` is p times their number.
+    These 5 % are another 5 % than those of the comparisons with the base.
     A variant without a score is not a rival; a rival that cannot be tested leaves the lead open. `fewest` is the number
     of scores in the smallest of these tests.
     """
@@ -138,30 +145,35 @@ def leaders(results: pd.DataFrame) -> pd.DataFrame:
         means = here.groupby("variant", sort=False)["score"].mean().dropna()
         if len(means):
             leader = means.idxmax() if here["larger_is_better"].iloc[0] else means.idxmin()
-            leading.append((task, here, leader, means[leader], list(means.index.drop(leader))))
+            leading.append((task, here, leader, means, list(means.index.drop(leader))))
     tests = sum(len(rivals) for *_, rivals in leading)
     rows = []
-    for task, here, leader, mean, rivals in leading:
+    for task, here, leader, means, rivals in leading:
         variants, facts = scores_by_variant(here), Facts.of(here)
         against = [decision(variants, leader, rival, facts, tests)[0] for rival in rivals]
         p = np.max([one.p for one in against]) if rivals else np.nan
         flattered = bool(variants[leader].diverged)
-        is_ahead = bool(rivals) and all(one.verdict == Verdict.DIFFERENT and one.low > 0 for one in against)
+        behind = [one.verdict == Verdict.DIFFERENT and one.low > 0 and not flattered for one in against]
+        worse = tuple(str(rival) for rival, is_behind in zip(rivals, behind, strict=True) if is_behind)
+        far = (means[rivals] - means[leader]).abs().sort_values(kind="stable")
+        near = tuple(str(rival) for rival in far.index if rival not in worse)
         fewest = min((one.look.samples.n if one.look.samples else 0 for one in against), default=0)
         rows.append(
             (
                 *task,
                 leader,
-                mean,
+                means[leader],
                 len(rivals),
                 fewest,
                 p,
                 np.minimum(1.0, p * tests),
                 flattered,
-                is_ahead and not flattered,
+                bool(rivals) and all(behind),
+                worse,
+                near,
             )
         )
-    columns = [*GROUP, "mean", "rivals", "fewest", "p", "p_corrected", "flattered", "holds"]
+    columns = [*GROUP, "mean", "rivals", "fewest", "p", "p_corrected", "flattered", "holds", "worse", "not_worse"]
     return pd.DataFrame(rows, columns=columns).astype({"flattered": bool, "holds": bool})
 
 

@@ -28,7 +28,7 @@ HOP_WEIGHTS = (*IDENTITY, "layer", "moment", "hop", "weight")
 INFLUENCE = (
     *IDENTITY, "hop", "influence", "pairs", "mixed", "range_hops", "range_resistance", "graphs", "nodes",
 )  # fmt: skip
-KNOCK_OUT = (*IDENTITY, "hidden", "hop", "score")
+KNOCK_OUT = (*IDENTITY, "hidden", "hop", "score", "graphs", "answers")
 AXIS, SETTING, NOTE = "axis:", "setting:", "note:"  # what further columns begin with
 NOT_SET = "not set"  # the value of an axis that a trial leaves alone
 
@@ -51,7 +51,8 @@ class StudyData:
     curves: one row per epoch of a trial; of many epochs only some, evenly spaced.
     eigenvalues: one row per eigenvalue; hop_weights: one row per hop of a layer; only for trials that figures show.
     influence: one row per hop of a trial whose model is stored: how strongly the states of nodes depend on the nodes
-    there, and the range of the model. knock_out: the validation score of a sample when a hop is hidden (NaN: none).
+    there, and the range of the model. knock_out: the validation score of a sample when a hop is hidden (NaN: none),
+    and how many graphs and answers the sample has (None if an older version measured it).
     Both are empty where nobody looked.
     diameters: median and largest diameter of a sample of each dataset's graphs.
     files: the gin files of the last invocation by their names. `uri` may be shown: it has no password.

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from gredkit.reports.answer import separated
 from gredkit.reports.claims import SHARE, Row, difference
 from gredkit.reports.effects_said import effect_sentences
 from gredkit.reports.numbers import metric_name, several, significant
@@ -53,12 +54,14 @@ def lead(row: Row) -> str:
         claim = "and it beats every other variant"
     elif row["flattered"]:
         claim = "but without the seeds on which it diverged"
+    elif row["worse"]:
+        return f"{row['variant']} has the best mean on {row['dataset']}, {score}; {separated(row)}."
     elif row["fewest"] < LEAST:
         claim = f"but not every other variant has {LEAST} seeds to test that with"
     elif row["fewest"] < FEWEST:
         claim = f"which is no decision with fewer than {FEWEST} seeds"
     else:
-        claim = "but not every lead over another variant is decided"
+        claim = "but no other variant is shown to be worse"
     return f"{row['variant']} has the best mean on {row['dataset']}, {score}, {claim}."
 
 

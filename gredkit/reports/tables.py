@@ -28,14 +28,15 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     `trials` counts all trials, the columns after it count them by state, and `others` names the states without a
     score in words. Costs are those of finished trials: the mean of the seconds, the largest memory. Both are
     empty unless all trials ran alone, for which `jobs` and `other_load` are the evidence. `best_holds` is true where
-    the best variant is different from every other one.
+    the best variant is different from every other one, `not_worse` for the best and all that are not shown to be worse
+    than it, on datasets on which at least one is.
     """
     trials = final(results)
     states = counts(results)
     if trials.empty:
         columns = ["larger_is_better", "mean", "std", "n", "train_mean", "train_std", "parameters", "epochs"]
         counted = [*ALONE, *EVIDENCE, "kernels", *states.columns.drop(GROUP)]
-        return pd.DataFrame(columns=[*GROUP, *columns, *counted, "others", "is_best", "best_holds"])
+        return pd.DataFrame(columns=[*GROUP, *columns, *counted, "others", "is_best", "best_holds", "not_worse"])
     has_score = trials["score"].notna()
     for name in (*ALONE, *EVIDENCE, "train"):
         trials[name] = pd.to_numeric(trials.get(name), errors="coerce")
@@ -69,6 +70,12 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     leading = leaders(results)
     holding = set(leading[leading["holds"].astype(bool)][GROUP].itertuples(index=False, name=None))
     frame["best_holds"] = [group in holding for group in frame[GROUP].itertuples(index=False, name=None)]
+    among = {
+        (*task, name)
+        for *task, leader, worse, others in leading[[*GROUP, "worse", "not_worse"]].itertuples(index=False, name=None)
+        for name in (leader, *others) * bool(worse)
+    }
+    frame["not_worse"] = [group in among for group in frame[GROUP].itertuples(index=False, name=None)]
     return frame
 
 

@@ -14,6 +14,7 @@ Intervals are of a parametric bootstrap over seeds: a new seed is a random mixtu
 that ran differ from the mean in every combination, so it keeps the spread of each combination and what seeds have in
 common; it is added to combinations whose parts are as large as their shares say. Resampling the seeds as they are
 would give intervals that are far too short with few seeds: a resample of three repeats some, which hides their spread.
+These are approximate, too: with few seeds many are too short (docs/reports.md has numbers).
 """
 
 from collections.abc import Sequence

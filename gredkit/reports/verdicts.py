@@ -1,15 +1,20 @@
 """What a comparison of two variants has shown, and at which number of seeds it was decided.
 
-All comparisons with the base share an error of 5 % evenly (Bonferroni). Where a study looks at its scores several times
-(`study.seeds = 'until_decided'`), each look may spend 40 % of what is left of it, so that looks can be added later
-without changing what was decided. So the probability that a report calls variants different that are equal stays below
-5 %, whatever the comparisons and the looks have in common. The first look that decides counts, and later ones do not
-change it. Its intervals are those of the level that this look may spend: such intervals cover the true differences at
-all looks at once in 95 % of studies (repeated confidence intervals, Jennison and Turnbull).
+All comparisons with the base share an error of 5 % evenly (Bonferroni). Where a study looks at its scores several
+times (`study.seeds = 'until_decided'`), each look may spend 40 % of what is left of it, so that looks can be added
+later without changing what was decided. So the probability that a report calls variants different from the base that
+are equal to it stays below 5 %, whatever the comparisons and the looks have in common, as far as each t test keeps its
+level. The tests of the variants with the best means against their rivals (`statistics.leaders`) are a family of their
+own, which shares another 5 %. If a study asks for all pairs, they are one family with the comparisons with the base.
+
+Comparisons with the base are not corrected after Holm, because their simultaneous intervals would then not agree with
+the verdicts. The first look that decides counts, and later ones do not change it. Its intervals are those of the level
+that this look may spend: such intervals cover the true differences at all looks at once in 95 % of studies (repeated
+confidence intervals, Jennison and Turnbull).
 
 No test sees a failure that did not occur: if a variant fails on few seeds, all others may look the same. So variants
 are called equivalent with at least 10 seeds only, on which a failure of every fourth seed would have shown (in 94 % of
-studies). Rarer failures may be missed.
+studies). Rarer failures may be missed; `unseen` says how rare.
 """
 
 from collections.abc import Sequence
@@ -80,6 +85,11 @@ class Decision:
 def share_of(look: int) -> float:
     """The part of the error that a look may spend; looks are counted from 0."""
     return SPENT * (1 - SPENT) ** look
+
+
+def unseen(n: int) -> float:
+    """How large a share of seeds may fail if none of n has: with a larger one, a failure shows in 95 % of studies."""
+    return 1.0 - float(LEVEL ** (1 / n))
 
 
 def shares(looks: Sequence[int]) -> list[float]:

@@ -85,19 +85,23 @@ def seeds(study):
 
 
 def test_only_open_comparisons_and_their_base_get_more_seeds_and_it_says_why(study):
-    started = study.train(plan_of("base", "same", "worse", "open", looks=(5, 8, 12)))
-    assert seeds(study) == {"base": 12, "same": 5, "worse": 5, "open": 12}
-    assert len(started) == len(set(started)) == 34
-    assert set(started[20:]) == {f"{variant}-rings-{seed}" for variant in ("base", "open") for seed in range(5, 12)}
+    started = study.train(plan_of("base", "same", "worse", "open", looks=(5, 10, 12)))
+    assert seeds(study) == {"base": 12, "same": 10, "worse": 5, "open": 12}
+    assert len(started) == len(set(started)) == 39
+    second, third = started[20:35], started[35:]
+    assert set(second) == {f"{variant}-rings-{seed}" for variant in ("base", "same", "open") for seed in range(5, 10)}
+    assert set(third) == {f"{variant}-rings-{seed}" for variant in ("base", "open") for seed in (10, 11)}
     assert set(study.study.results["state"]) == {"finished"}
-    assert set(study.study.results["looks"]) == {"5,8,12"}
+    assert set(study.study.results["looks"]) == {"5,10,12"}
 
     _, second, third = (line for line in study.said.splitlines() if line.startswith("tiny"))
-    assert second == "tiny, round 2 of at most 3 (8 seeds): 6 trials"
-    assert third == "tiny, round 3 of at most 3 (12 seeds): 8 trials"
-    decided = "same is equivalent, decided with 5 seeds; worse is different, decided with 5 seeds"
-    assert f"rings, compared with base: {decided}; open is open, 3 more seeds\n" in study.said
-    assert f"rings, compared with base: {decided}; open is open, 4 more seeds\n" in study.said
+    assert second == "tiny, round 2 of at most 3 (10 seeds): 15 trials"
+    assert third == "tiny, round 3 of at most 3 (12 seeds): 4 trials"
+    worse = "worse is different, decided with 5 seeds"
+    first = f"same and open are open, 5 more seeds; {worse}"
+    decided = f"same is equivalent, decided with 10 seeds; {worse}"
+    assert f"rings, compared with base: {first}\n" in study.said
+    assert f"rings, compared with base: {decided}; open is open, 2 more seeds\n" in study.said
     last = f"rings, compared with base: {decided}; open is open with 12 seeds"
     assert study.stages.standing == [last]
     told = study.tracker.client.get_run(study.tracker.invocation).data.tags["rounds"].splitlines()

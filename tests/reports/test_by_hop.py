@@ -6,6 +6,7 @@ from reports.figures.made_frames import flavour_axes, influence_frame, knock_out
 
 from gredkit.registry import REPORTS
 from gredkit.reports.by_hop import influence_by_hop, knock_out_by_hop, relative
+from gredkit.reports.figures.knock_out import KnockOut
 from gredkit.reports.study import StudyData
 
 RESULTS = results_frame(flavour_axes(["lru", "lstm"]), ["digits"], seeds=3)
@@ -30,6 +31,16 @@ def test_the_change_of_a_score_is_that_of_the_same_trial():
     assert lru["change"].tolist() == pytest.approx([0, -0.3, -0.15, -0.1, -0.075])
     assert lru["change_sd"].tolist() == pytest.approx([0] * 5, abs=1e-12)
     assert lru["score_sd"].tolist() == pytest.approx([0.09] * 5)
+    assert set(zip(found["graphs"], found["answers"], strict=True)) == {(32, 64)}
+
+
+def test_the_caption_says_how_large_the_sample_is_if_that_was_recorded():
+    rows = knock_out_frame(RESULTS, hops=3)
+    caption = KnockOut().caption_of(StudyData("made", RESULTS, knock_out=rows))
+    assert caption.endswith("Each score is of a sample of 32 graphs with 64 answers.")
+    older = rows.assign(graphs=None, answers=None)
+    assert KnockOut().caption_of(StudyData("made", RESULTS, knock_out=older)) == KnockOut.caption
+    assert knock_out_by_hop(older)["graphs"].isna().all()
 
 
 def test_a_study_without_models_has_no_files(tmp_path):

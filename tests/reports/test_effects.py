@@ -200,7 +200,7 @@ def test_the_sentence_of_two_factors():
     chance = np.random.default_rng(0)
     frame = crossed(TWO, lambda point, seed: (point[0] == "lru") + 0.5 * (point[1] == 4) + 0.1 * chance.random())
     said = effect_sentences(frame)[0]
-    assert said.startswith("On digits encoder explains 79 % of the variance of the score (95 % interval 7")
+    assert said.startswith("On digits encoder explains 79 % of the variance of the score (approximate 95 % interval 7")
     assert ", K 21 % (" in said
     assert ", both together less than 1 % (0 to 0 %), seeds " in said
 

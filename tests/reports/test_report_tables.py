@@ -111,12 +111,18 @@ def test_one_dataset_needs_no_name_above_its_costs():
 
 def test_why_nothing_is_bold():
     assert "with fewer than 5 seeds nothing is decided" in markdown(STUDIES["one seed"])
-    assert "no variant is shown to be better than every other one" in markdown(
+    assert "no variant is shown to be worse than the one with the best mean" in markdown(
         results({("far", "lru"): [0.1, 0.2, 0.3, 0.2, 0.2], ("far", "rnn"): [0.3, 0.1, 0.2, 0.2, 0.2]})
     )
-    assert "Bold: best, and different from every other variant" in markdown(results(DECIDED))
+    note = "Bold: the best mean, and all that are not shown to be worse (t tests, corrected)"
+    assert f"{note}, where at least one variant is." in markdown(results(DECIDED))
     assert ["**" in cell for cell in cells(markdown(results(DECIDED)))[2]] == [False, True, *[False] * 7]
     assert r"\textbf{" in latex(results(DECIDED))
+    steps = [seed / 50 for seed in range(5)]
+    alike = {("far", "a"): [0.5 + step for step in reversed(steps)], ("far", "b"): [0.51 + step for step in steps]}
+    three = markdown(results({**alike, ("far", "c"): [0.1 + step for step in steps]}))
+    assert ["**" in row[1] for row in cells(three)[2:]] == [True, True, False]
+    assert f"{note}." in three
     assert "bold" not in markdown(STUDIES["one variant failed"]).lower()
 
 
@@ -207,6 +213,8 @@ def test_numbers_as_text():
         *("0.587", "12.3", "1234", "-0.000123", "0", "2e-09", "-")
     ]
     assert [p_value(p) for p in (0.0001, 0.0312, 1.0)] == ["p < 0.001", "p = 0.031", "p = 1"]
+    sides = [p_value(p) for p in (0.0496, 0.04996, 0.04999999, 0.05, 0.0503, 0.050000001)]
+    assert sides == ["p = 0.0496", "p = 0.04996", "p < 0.05", "p = 0.05", "p = 0.0503", "p > 0.05"]
     assert mean_and_spread(float("nan"), float("nan"), 3) == "-"
 
 

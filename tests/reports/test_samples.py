@@ -11,7 +11,7 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_paired
 
-from gredkit.reports.power import power_of_difference, power_of_equivalence, seeds_needed
+from gredkit.reports.power import about, power_of_difference, power_of_equivalence, seeds_needed
 from gredkit.reports.samples import Method, Samples, hedges
 
 RNG = np.random.default_rng(3)
@@ -121,12 +121,9 @@ def test_seeds_that_would_decide_against_statsmodels():
     assert seeds_needed(paired, 0.01, 0.0, 5, 5) == math.ceil(expected)
     assert math.isinf(seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, 1e-6, 5, 5))
     assert math.isnan(seeds_needed(Samples(Method.FOLDS, ours, theirs, 0.1), 0.05, 0.1, 5, 5))
-    assert math.isinf(
-        seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, math.nan, 5, 5)
-    )  # the base has no score
-    assert (
-        seeds_needed(Samples(Method.WELCH, theirs, theirs), 0.05, 2.0, 5, 5) < 100
-    )  # to show that they are equivalent
+    equal = Samples(Method.WELCH, theirs, theirs)
+    assert math.isinf(seeds_needed(equal, 0.05, math.nan, 5, 5))  # the base has no score
+    assert seeds_needed(equal, 0.05, 2.0, 5, 5) < 100  # to show that they are equivalent
 
 
 def test_rounding_is_no_difference_and_no_spread():
@@ -154,3 +151,18 @@ def test_swapping_flips_signs_and_units_do_not_matter(ours, theirs, is_paired):
     )
     assert 0 <= ends[0] <= share + 1e-12
     assert share - 1e-12 <= ends[1] <= 1
+
+
+def test_over_folds_wins_have_no_interval():
+    share, *ends = Samples(Method.FOLDS, np.arange(5.0), np.array([0.5, 0.5, 2.5, 2.5, 2.5]), 0.25).wins()
+    assert share == 0.6
+    assert np.isnan(ends).all()
+
+
+@pytest.mark.parametrize(
+    ("needed", "said"),
+    [(7.0, "7"), (20.0, "20"), (21.0, "about 30"), (100.0, "about 100"), (101.0, "more than 100"),
+     (math.inf, "more than 100")],
+)  # fmt: skip
+def test_numbers_of_seeds_are_said_as_estimates(needed, said):
+    assert about(needed) == said

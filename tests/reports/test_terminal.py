@@ -66,17 +66,17 @@ def test_a_single_dataset_also_shows_what_it_costs():
     assert "parameters" not in " ".join(shown(results(FLAVOURS), None))
 
 
-def test_what_is_decided_comes_first_then_leads_then_what_is_open():
+def test_what_is_best_comes_first_then_differences_then_what_is_open():
     frame = results({**DECIDED, ("third", "lru"): [0.5, 0.51, 0.52], ("third", "rnn"): [0.1, 0.11, 0.12]})
     found = most_important(frame, comparisons(frame), most=100)
     assert [re.split(r",| \(|:", finding)[0] for finding in found] == [
-        "lru beats rnn on far by 0.645 accuracy",
         "lru has the best mean on far",
+        "lru beats rnn on far by 0.645 accuracy",
         "lstm has the best mean on near",
         "lru has the best mean on third",
         "gru and lru are equivalent on near",
         "lru is ahead of rnn on third by 0.400 accuracy",
-        "lstm is ahead of lru on near by 0.0112 accuracy",
+        "lstm is ahead of lru on near by 0.0117 accuracy",
     ]
 
 
@@ -87,7 +87,7 @@ def test_the_same_difference_on_every_seed_is_the_largest_effect():
         ("digits", "same"): [0.75, 0.85, 0.95, 1.05, 1.15, 0.65, 0.55],
     }
     frame = results(scores)
-    assert "same beats lru" in most_important(frame, comparisons(frame))[0]
+    assert "same beats lru" in most_important(frame, comparisons(frame))[1]  # after what is best
 
 
 def test_it_says_how_much_more_the_report_has():

@@ -42,12 +42,12 @@ def measure(
             few = _spread(len(targets), sample.pairs)
             second = mixed_norms(model, [targets[i] for i in few], sample.directions, sample.seed)
             mixed = by_hop(second, [hops[i] for i in few])[0]
-        knock_out, notes = _knock_out(model, graphs, nodes, level, sample, metric or task.objective.metric)
+        knock_out, scored, notes = _knock_out(model, graphs, nodes, level, sample, metric or task.objective.metric)
     if far is None:
         notes.append("a graph is too large for effective resistances")
     return Measured(
         influence, pairs, mean_distance(norms, hops), None if far is None else mean_distance(norms, far), mixed,
-        knock_out, len(graphs), len(targets), notes,
+        knock_out, len(graphs), len(targets), notes, scored,
     )  # fmt: skip
 
 
@@ -110,9 +110,10 @@ def _spread(count: int, most: int) -> list[int]:
 
 def _knock_out(
     model: nn.Module, graphs: list[Data], nodes: list[list[int]], level: str, sample: Sample, metric: Metric
-) -> tuple[list[tuple[str, int | None, float | None]], list[str]]:
-    """The scores with each hop hidden, in both ways where they apply, and why one does not."""
+) -> tuple[list[tuple[str, int | None, float | None]], dict[str, list[int]], list[str]]:
+    """The scores with each hop hidden, in both ways where they apply, of how much, and why one does not."""
     found: list[tuple[str, int | None, float | None]] = []
+    scored: dict[str, list[int]] = {}
     notes: list[str] = []
     some, targets = _affordable(graphs, nodes, level, sample.rows)
     hiding = Hiding(model, some, targets, level)
@@ -120,12 +121,15 @@ def _knock_out(
     if hiding.applies():
         y = hiding.y()
         found += [(FEATURES, hop, _score(metric, hiding.answers(hop), y)) for hop in (None, *hops)]
+        scored[FEATURES] = [len(some), len(y)]
     else:
         notes.append("no hop can be hidden: the answer is not made from the states of the nodes")
     if reads_sequences(model):
         for hop in (None, *hops):
-            found.append((SETS, hop, _score(metric, *answers_without_set(model, graphs, level, hop))))
-    return found, notes
+            answers, y = answers_without_set(model, graphs, level, hop)
+            found.append((SETS, hop, _score(metric, answers, y)))
+            scored[SETS] = [len(graphs), len(y)]
+    return found, scored, notes
 
 
 def _affordable(

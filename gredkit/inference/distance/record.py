@@ -39,7 +39,8 @@ class Measured:
     influence: mean over the nodes v of Σ ‖∂h_v/∂x_u‖₁ over the nodes u at hop 0, 1, …. pairs: how many u there were.
     range_hops, range_resistance: the mean distance of u from v, weighted by ‖∂h_v/∂x_u‖₁. mixed: mean over v of the
     sum of |∂²y/∂x_u∂x_v| by hop, empty for tasks on nodes. knock_out: for what is hidden and each hop, the score;
-    the hop is None where nothing is hidden. graphs, nodes: how many were looked at. notes: what could not be measured
+    the hop is None where nothing is hidden. graphs, nodes: how many were looked at. notes: what could not be measured.
+    scored: for what is hidden, how many graphs and answers the scores are of; empty in records of older versions
     """
 
     influence: list[float]
@@ -51,6 +52,17 @@ class Measured:
     graphs: int = 0
     nodes: int = 0
     notes: list[str] = field(default_factory=list)
+    scored: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def knock_out_rows(self) -> list[tuple[str, int | None, float | None, int | None, int | None]]:
+        """What is hidden, the hop, the score, and how many graphs and answers the score is of."""
+        sizes: dict[str, list[int | None]] = {what: list(size) for what, size in self.scored.items()}
+        rows = []
+        for what, hop, score in self.knock_out:
+            graphs, answers = sizes.get(what, [None, None])
+            rows.append((what, hop, score, graphs, answers))
+        return rows
 
     def to_json(self, sample: Sample) -> str:
         return json.dumps({"format": FORMAT, "sample": asdict(sample), **asdict(self)})
@@ -63,6 +75,7 @@ class Measured:
             if told.pop("format") != FORMAT or told.pop("sample") != asdict(sample):
                 return None
             told["knock_out"] = [(str(what), hop, score) for what, hop, score in told["knock_out"]]
+            told["scored"] = {str(what): [int(a), int(b)] for what, (a, b) in told.get("scored", {}).items()}
             found = cls(**told)
             return found if all(map(math.isfinite, [*found.influence, *found.mixed])) else None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

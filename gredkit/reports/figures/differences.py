@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gredkit.registry import FIGURES
-from gredkit.reports.claims import missing, replicates
+from gredkit.reports.claims import missing, now, often, replicates
 from gredkit.reports.drawing.dots import WIDTH, fate, in_its_row, rows_height, side_by_side
 from gredkit.reports.drawing.many import few_variants, noted
 from gredkit.reports.drawing.marks import Mark, tell
@@ -39,6 +40,9 @@ BETTER, WORSE, SAME = COLOURS[0], COLOURS[1], COLOURS[2]
 LETTERS = {1: 40, 2: 36, 3: 30}  # of a label, by the number of panels side by side
 ROOM = 1.12  # times the farthest mark
 FARTHEST = 8.0  # an interval is cut where it reaches this many times as far as all differences
+HUGE, NEAR = 20, 3  # a panel with a difference of more than 20 margins is linear within 3 of them, logarithmic beyond
+BENT_ROOM, APART = 1.4, 5.0  # factors: of the farthest mark, and between two numbers of such an axis
+MINUS = "\N{MINUS SIGN}"
 
 
 @FIGURES.register("differences")
@@ -50,7 +54,8 @@ class Differences(StudyFigure):
         "Right of the line is better than the base, also where a smaller score is better. Bars are 95 % intervals, "
         "which hold for all rows of all panels at once; in the grey zone a difference does not matter. Filled marks "
         "are decided: different (the bar excludes 0) or equivalent (the thick bar, a 90 % interval, lies in the zone). "
-        "Hollow marks are not."
+        "Hollow marks are not. Where a difference is far larger than the zone, the axis is linear near 0 and "
+        "logarithmic beyond, as its label says."
     )
     section = ANSWER
     order = 5
@@ -96,7 +101,7 @@ def differences(results: pd.DataFrame, found: pd.DataFrame | None = None, is_nar
         _panel(axes, rows, here.set_index("variant"), names)
         gains.append((score_name(rows)[:-2], str(here["base"].iloc[0] if len(here) else results["variant"].iloc[0])))
     for axes, label in zip(axes_of, _labels(gains, LETTERS.get(in_columns(axes_of[0]), 16)), strict=True):
-        axes.set_xlabel(label)
+        axes.set_xlabel(label + _about_scale(axes))
     legend(figure, _handles(found))
     return figure
 
@@ -107,6 +112,14 @@ def _labels(gains: list[tuple[str, str]], letters: int) -> list[str]:
     if max(map(len, names)) <= letters:
         return names
     return [f"{score}:\n{wrapped(f'gain over {base}', letters, 2)}" for score, base in gains]
+
+
+def _about_scale(axes: Axes) -> str:
+    """Where an axis is not linear."""
+    if axes.get_xscale() != "symlog":
+        return ""
+    near = min(abs(tick) for tick in axes.get_xticks() if tick)
+    return f"\n(logarithmic beyond ±{near:g})"
 
 
 def _by_effect(found: pd.DataFrame) -> list[str]:
@@ -174,7 +187,7 @@ def _words(row: dict[str, Any]) -> str:
     if np.isfinite(row["low"]):
         difference += f" (95 % interval {significant(row['low'])} to {significant(row['high'])})"
     more = f": {missing(row)}" if row["verdict"] == Verdict.OPEN and not row["flattered"] else ""
-    return "\n".join([*lines, difference, f"{row['verdict']}{more}"])
+    return "\n".join([*lines, difference, *filter(None, [now(row), often(row)]), f"{row['verdict']}{more}"])
 
 
 def _limits(axes: Axes, found: pd.DataFrame) -> tuple[float, float]:
@@ -184,9 +197,35 @@ def _limits(axes: Axes, found: pd.DataFrame) -> tuple[float, float]:
     margin = found["margin"].astype(float).fillna(0.0).max() if len(found) else 0.0
     low = max(min(ends.min(initial=0.0), -margin), -FARTHEST * far)
     high = min(max(ends.max(initial=0.0), margin), FARTHEST * far)
+    if found["difference"].abs().max() > HUGE * margin > 0:
+        _bend(axes, low, high, float(f"{NEAR * margin:.0e}"))
+        return low, high
     axes.set_xlim(low * ROOM - 1e-9, high * ROOM + 1e-9)
     axes.locator_params(axis="x", nbins=5 if in_columns(axes) < 3 else 4)
     return low, high
+
+
+def _bend(axes: Axes, low: float, high: float, near: float) -> None:
+    """Make an axis linear within `near` and logarithmic beyond, so that huge differences leave room for small ones."""
+    axes.set_xscale("symlog", linthresh=near)
+    ends = [end * (BENT_ROOM if abs(end) > near else ROOM) for end in (low, high)]
+    axes.set_xlim(*ends)
+    numbers = [0.0, *(sign * near for sign in (-1, 1) if ends[0] <= sign * near <= ends[1])]
+    numbers += [sign * tick for sign, end in ((-1, -ends[0]), (1, ends[1])) for tick in _decades(end, APART * near)]
+    axes.xaxis.set_major_locator(FixedLocator(sorted(numbers)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:g}".replace("-", MINUS)))
+
+
+def _decades(far: float, near: float) -> list[float]:
+    """The largest round number up to `far`, and those that are 10, 100, … times smaller, as long as they are beyond
+    `near`: numbers that are closer have no room.
+    """
+    if far < near:
+        return []
+    power = 10.0 ** np.floor(np.log10(far))
+    largest = max(first * power for first in (1, 2, 5) if first * power <= far)
+    return [tick for tick in largest / 10.0 ** np.arange(9) if tick >= near]
 
 
 def _handles(found: pd.DataFrame) -> list[Artist]:

@@ -34,8 +34,9 @@ class Effects(StudyFigure):
     caption = (
         "One bar per factor, per pair of factors and for the seeds: its share of the variance of the test score over "
         "all trials of a dataset, without what chance alone would give it; all shares of a dataset add up to 100 %. A "
-        "pair's share is what the two do together beyond the sum of both. Lines are 95 % bootstrap intervals over "
-        "seeds. A share depends on the values that the study gives to each factor."
+        "pair's share is what the two do together beyond the sum of both. Lines are approximate 95 % bootstrap "
+        "intervals over seeds, too short with few seeds. A share depends on the values that the study gives to each "
+        "factor."
     )
     section = "Effects"
     order = 26

@@ -135,7 +135,7 @@ def k_ablation(
     drawn = [kind for kind in SPECIAL if kind in values(results[column])]
     special = [Line2D([], [], ls="", label=f"{SPECIAL[kind][0]}: {SPECIAL[kind][1]}") for kind in drawn]
     published_handles = reference_handles(references, [name for name, _ in datasets])
-    legend(figure, [*lines, *score_handles(several, "best K", lost), *median, *special, *published_handles])
+    legend(figure, [*lines, *score_handles(several, "best mean", lost), *median, *special, *published_handles])
     return figure
 
 

@@ -16,7 +16,7 @@ from gredkit.reports.drawing.style import INK, QUIET, Look, looks, themed
 from gredkit.reports.drawing.trials import score_name
 from gredkit.reports.figures.base import DISTANCE, StudyFigure
 from gredkit.reports.figures.distance import few_lines, line_handles
-from gredkit.reports.numbers import significant
+from gredkit.reports.numbers import several, significant
 from gredkit.reports.study import StudyData
 
 FEATURES = "features"  # what is hidden from any model; from models that read sequences also the sets of nodes
@@ -39,12 +39,31 @@ class KnockOut(StudyFigure):
     section = DISTANCE
     order = 36
 
+    def caption_of(self, study: StudyData) -> str:
+        return " ".join([self.caption, *sample_sizes(study.knock_out)])
+
     def draw(self, study: StudyData) -> Figure | None:
         rows = study.knock_out
         if rows[(rows["hidden"] == FEATURES) & rows["score"].notna()].empty:
             return None
         few, said = few_lines(study.results, rows)
         return noted(knock_out(study.results, few), said)
+
+
+def sample_sizes(rows: pd.DataFrame) -> list[str]:
+    """A sentence about how large the samples are, so that nobody reads much into small changes; none if not known."""
+    known = rows[(rows["hidden"] == FEATURES) & rows["graphs"].notna()]
+    sizes = {
+        str(
+            dataset
+        ): f"{several(int(some['graphs'].max()), 'graph')} with {several(int(some['answers'].max()), 'answer')}"
+        for dataset, some in known.groupby("dataset", sort=False)
+    }
+    if not sizes:
+        return []
+    said = set(sizes.values())
+    told = said.pop() if len(said) == 1 else ", ".join(f"{size} ({dataset})" for dataset, size in sizes.items())
+    return [f"Each score is of a sample of {told}."]
 
 
 @themed

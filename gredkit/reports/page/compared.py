@@ -10,8 +10,10 @@ from gredkit.reports.study import StudyData
 
 WELCH = (
     "Variants carry the name of their study in brackets. Variants of two studies are compared by Welch's t test, even "
-    "if their seeds are equal; those of one study as in its own report. Seeds that a study added in rounds are used "
-    "all at once."
+    "if their seeds are equal. All seeds are used at once and tested once, so verdicts may differ from those in a "
+    "study's own report. Where a study added seeds in rounds, their number depends on the scores, which these tests do "
+    "not allow for: they may err in more than 5 % of such reports. To decide between studies, train both with a list "
+    "of seeds."
 )
 
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+SCREEN = "screen"  # the class of cells that are of no use in print
 VOID = ("img", "link", "meta")  # elements without an end
 
 
@@ -14,10 +15,16 @@ class Html(str):
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column: its title, and whether it is sorted by numbers."""
+    """The head of a column: its title, whether it is sorted by numbers, and whether it is left out in print."""
 
     title: str
     is_numeric: bool = False
+    is_for_screen: bool = False
+
+    @property
+    def kinds(self) -> str | None:
+        """The classes of its head."""
+        return " ".join(["number"] * self.is_numeric + [SCREEN] * self.is_for_screen) or None
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:
@@ -52,7 +59,7 @@ def sortable(columns: Sequence[Column], rows: Iterable[Html], name: str) -> Html
             tag("button", column.title, type="button"),
             scope="col",
             aria_sort="none",
-            class_="number" if column.is_numeric else None,
+            class_=column.kinds,
         )
         for column in columns
     ]

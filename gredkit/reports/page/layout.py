@@ -87,7 +87,7 @@ def _score(row: pd.Series, digits: int, usual: int) -> Cell:
     seeds = [f"n = {row['n']}"] if row["n"] not in (0, usual) else []
     remarks = ", ".join([*seeds, *([row["others"]] if row["others"] else [])])
     text = mean_and_spread(row["mean"], row["std"], digits)
-    return Cell(f"{text} ({remarks})" if remarks else text, bool(row["best_holds"]))
+    return Cell(f"{text} ({remarks})" if remarks else text, bool(row["not_worse"]))
 
 
 def _train(row: pd.Series, digits: int) -> Cell:
@@ -159,11 +159,12 @@ def _about_bold(summary: pd.DataFrame) -> list[str]:
     """Why a cell is bold, or none is."""
     if (summary.groupby(TASK)["mean"].count() < 2).all():
         return []  # nothing to compare
-    if summary["best_holds"].any():
-        return ["Bold: best, and different from every other variant (t tests, corrected)."]
+    if summary["not_worse"].any():
+        only = "" if (summary.groupby(TASK)["not_worse"].any()).all() else ", where at least one variant is"
+        return [f"Bold: the best mean, and all that are not shown to be worse (t tests, corrected){only}."]
     if (summary[summary["n"] >= FEWEST].groupby(TASK).size() < 2).all():
         return [f"Nothing is bold: with fewer than {FEWEST} seeds nothing is decided."]
-    return ["Nothing is bold: no variant is shown to be better than every other one (t tests, corrected)."]
+    return ["Nothing is bold: no variant is shown to be worse than the one with the best mean (t tests, corrected)."]
 
 
 def _epochs(summary: pd.DataFrame) -> str:

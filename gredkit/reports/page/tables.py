@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from gredkit.reports.again import run_address, trial_command
+from gredkit.reports.claims import wins
 from gredkit.reports.numbers import NOTHING, p_value, several, significant
-from gredkit.reports.page.html import Column, Html, folded, joined, number, sortable, tag
+from gredkit.reports.page.html import SCREEN, Column, Html, folded, joined, number, sortable, tag
 from gredkit.reports.page.layout import PUBLISHED, SCORE, Grid, costs, grid, published_models
-from gredkit.reports.power import MOST as MOST_SEEDS
+from gredkit.reports.power import about
 from gredkit.reports.published import reference
 from gredkit.reports.statistics import GROUP, TASK
 from gredkit.reports.study import StudyData
@@ -24,11 +24,13 @@ Titles = dict[tuple[str, ...], str]  # of each dataset and metric
 MINUS = "\N{MINUS SIGN}"  # as in the figures
 MOST = 1000  # rows of a table; the files beside the page have all
 FEW = 50  # trials that are seen without a click
-DIFFERENCES = (Column("difference to base", True), Column("p (corrected)", True), Column("verdict"))
+DIFFERENCES = (Column("difference to base", True), Column("P(A > B)", True), Column("p (corrected)", True))
+AGAIN = Column("again", is_for_screen=True)
 DIFFERENCE = (
     "+ is better, with its interval in brackets; bold where the interval excludes 0 and there are at least five seeds. "
+    "P(A > B): how often a run of the variant beats one of the base; in brackets on how many seeds it does. "
     "p: from a t test, times the number of comparisons (Bonferroni). Equivalent: within the margin, by two one-sided "
-    "tests. comparisons.csv also has effect sizes and how often a run of the variant beats one of the base."
+    "tests. Open: in brackets how many seeds would decide. comparisons.csv also has effect sizes."
 )
 MEASURED = {
     "test": "test",
@@ -47,6 +49,10 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
     notes = [*laid.notes, *laid.cost_notes]
     if len(comparisons):
         notes.append(f"Difference: to {', '.join(comparisons['base'].unique())}, {DIFFERENCE}")
+    if comparisons["difference_now"].notna().any():
+        notes.append(
+            "A difference counts as it was when it was decided; 'all seeds' is what it is between the means here."
+        )
     if comparisons["low"].notna().any():
         notes.append(about_intervals(int(comparisons["tests"].iloc[0])))
     if len(summary) > MOST:
@@ -55,8 +61,8 @@ def scores(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Html:
     titles = {task: title for task, (_, title) in zip(tasks, laid.columns, strict=False)}  # in the order of the grid
     numbers = list(dict.fromkeys(group for group, _ in laid.columns))[1:]  # beside the test score
     columns = (
-        *(Column("dataset"), Column("variant"), Column(SCORE, True), Column("seeds", True)),
-        *(*DIFFERENCES, *(Column(name, True) for name in numbers), Column("again")),
+        *(Column("dataset"), Column("variant"), Column("verdict"), Column(SCORE, True), Column("seeds", True)),
+        *(*DIFFERENCES, *(Column(name, True) for name in numbers), AGAIN),
     )
     rows = [
         *_variants(summary.head(MOST), comparisons, laid, titles, list(costs(summary))),
@@ -77,40 +83,51 @@ def _variants(
         group = tuple(row[name] for name in GROUP)
         score, *others = cells_of[str(row["variant"])][places[group[:2]] :: len(places)]  # one of each group
         values = [row[name] for name in [*["train_mean"] * (len(others) > len(shown)), *shown]]
+        found = compared.get(group)
         yield tag(
             "tr",
             tag("td", _below(titles[group[:2]])),
             tag("th", row["variant"], scope="row"),
+            tag("td", _verdict(found)),
             number(_below(score.text), row["mean"], score.bold),
             number(row["n"], row["n"]),
-            *_difference(compared.get(group), group in bases),
+            *_difference(found, group in bases),
             *(number(cell.text, value) for cell, value in zip(others, values, strict=True)),
-            tag("td", tag("a", "how", href=f"#again-{nth}")),
+            tag("td", tag("a", "how", href=f"#again-{nth}"), class_=SCREEN),
         )
 
 
 def _difference(row: Row | None, is_base: bool) -> list[Html]:
-    """Difference with its interval, p, and verdict; a dash where there is nothing to compare."""
+    """Difference with its interval, P(A > B) and p; a dash where there is nothing to compare."""
     if row is None or pd.isna(row["difference"]):
-        return [number("base" if is_base else NOTHING, None), number("", None), tag("td", "")]
+        return [number("base" if is_base else NOTHING, None), number("", None), number("", None)]
     text = f"{'+' if row['difference'] > 0 else ''}{significant(row['difference'])}"
     if pd.notna(row["low"]):
         text += f" ({significant(row['low'])} to {significant(row['high'])})"
+    is_later = pd.notna(row["difference_now"])
+    later = [tag("small", f"(all seeds: {significant(row['difference_now'])})".replace("-", MINUS))] * is_later
     corrected = row["p_corrected"]
     p = p_value(corrected).removeprefix("p ").removeprefix("= ") if pd.notna(corrected) else NOTHING
     return [
-        number(_below(text.replace("-", MINUS)), row["difference"], row["holds"]),
+        number(joined([_below(text.replace("-", MINUS)), *later]), row["difference"], row["holds"]),
+        number(_wins(row), row["better"]),
         number(p, corrected),
-        tag("td", _verdict(row)),
     ]
 
 
-def _verdict(row: Row) -> Html:
+def _wins(row: Row) -> Html:
+    """How often the variant beats the base, and on how many seeds it does."""
+    if pd.isna(row["better"]):
+        return Html(NOTHING)
+    return _below(f"{row['better']:.2f}{f' ({wins(row)})' if row['pairs'] else ''}")
+
+
+def _verdict(row: Row | None) -> Html:
     """The verdict and, where it is open, how many seeds would decide."""
+    if row is None or pd.isna(row["difference"]):
+        return Html()
     needed = row["seeds_needed"]
-    if pd.isna(needed):
-        return _below(row["verdict"])
-    return _below(f"{row['verdict']} ({f'{needed:.0f}' if np.isfinite(needed) else f'> {MOST_SEEDS:,}'} seeds needed)")
+    return _below(row["verdict"] if pd.isna(needed) else f"{row['verdict']} ({about(needed)} seeds)")
 
 
 def _below(text: str) -> Html:
@@ -129,10 +146,11 @@ def _published(models: list[str], titles: Titles, others: int) -> Iterator[Html]
                 "tr",
                 tag("td", _below(title)),
                 tag("th", f"{known.model}, {PUBLISHED} ({source})", scope="row"),
+                tag("td", ""),
                 number(_below(f"{known.score} ({known.budget})"), known.mean),
                 number(known.runs or "", known.runs),
                 *[number("", None)] * (len(DIFFERENCES) + others),
-                tag("td", ""),
+                tag("td", "", class_=SCREEN),
                 class_="published",
             )
 
@@ -149,7 +167,7 @@ def trials(study: StudyData, final: pd.DataFrame) -> Html:
         hidden.add("seconds")
     shown = {name: title for name, title in MEASURED.items() if name not in hidden}
     names = [Column("seed", True), Column("state"), *(Column(title, True) for title in shown.values())]
-    columns = (Column("dataset"), Column("variant"), *names, Column("run"), Column("again"))
+    columns = (Column("dataset"), Column("variant"), *names, Column("run"), AGAIN)
     rows = (_trial(study, row, list(shown)) for row in final.head(MOST).to_dict("records"))
     table = sortable(columns, rows, "All trials")
     title = f"All {several(len(final), 'trial')}" if len(final) > 1 else "1 trial"
@@ -174,7 +192,7 @@ def _trial(study: StudyData, row: Row, shown: list[str]) -> Html:
         tag("td", row["state"], class_=None if row["state"] == TrialState.FINISHED else "lost"),
         *(number(_measured(name, value), value) for name, value in numbers.items()),
         tag("td", link(study, run, run[:8])),
-        tag("td", copy if run else ""),
+        tag("td", copy if run else "", class_=SCREEN),
     )
 
 

@@ -1,6 +1,8 @@
 """Range and knock-out of models made by hand, whose answers are known."""
 
+import json
 import math
+from dataclasses import replace
 from functools import cache
 
 import networkx as nx
@@ -158,9 +160,16 @@ def test_every_model_is_measured(name, level):
     hidden = {what for what, _, _ in found.knock_out}
     token = name == "graphormer" and level == "graph"
     assert hidden == ({FEATURES} - ({FEATURES} if token else set())) | ({SETS} if name == "gred" else set())
+    assert set(found.scored) == hidden
+    nodes = sum(graph.num_nodes for graph in graphs)
+    for what, (of_graphs, of_answers) in found.scored.items():
+        assert of_graphs == 3
+        assert of_answers == (3 if level == "graph" else nodes if what == SETS else found.nodes)
     assert found.notes == (["no hop can be hidden: the answer is not made from the states of the nodes"] * token)
     assert Measured.from_json(found.to_json(SMALL), SMALL) == found
     assert Measured.from_json(found.to_json(SMALL), Sample()) is None
+    older = {key: value for key, value in json.loads(found.to_json(SMALL)).items() if key != "scored"}
+    assert Measured.from_json(json.dumps(older), SMALL) == replace(found, scored={})  # it does not say of how much
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"format": 1}', "[" * 100_000, '{"format": 1, "sample": 2}'])

@@ -31,7 +31,7 @@ def test_the_score_is_drawn_against_k():
     assert len(clouds(digits)[0].get_offsets()) == 15  # every seed
     assert any(isinstance(band, FillBetweenPolyCollection) for band in digits.collections)
     assert (best(digits), best(zinc)) == (7, 1)  # scores grow with the place of the variant
-    assert legend_names(figure)[:3] == ["single seed", "mean ± s.d. over seeds", "best K"]
+    assert legend_names(figure)[:3] == ["single seed", "mean ± s.d. over seeds", "best mean"]
 
 
 def test_the_diameter_is_marked():

@@ -116,18 +116,20 @@ def test_results_have_the_numbers_of_the_summary_to_sort_by():
     ours = found[: len(expected)]
     assert [cells[1].text for cells in ours] == list(expected["variant"])
     assert [cells[0].text.split()[0] for cells in ours] == list(expected["dataset"])
-    for column, place in {"mean": 2, "n": 3, "parameters": 7, "seconds_per_epoch": 8, "peak_mb": 9}.items():
+    for column, place in {"mean": 3, "n": 4, "parameters": 8, "seconds_per_epoch": 9, "peak_mb": 10}.items():
         values = [float(cells[place]["data-value"] or "nan") for cells in ours]
         assert values == pytest.approx(list(expected[column].astype(float)), nan_ok=True)
     compared = comparisons(study.results).set_index(["dataset", "variant"])
     for cells, dataset, variant in zip(ours, expected["dataset"], expected["variant"], strict=True):
         if variant == "lru":
-            assert cells[4].text == "base"
+            assert cells[5].text == "base"
             continue
         row = compared.loc[dataset, variant]
-        for column, place in {"difference": 4, "p_corrected": 5}.items():
+        for column, place in {"difference": 5, "better": 6, "p_corrected": 7}.items():
             assert float(cells[place]["data-value"] or "nan") == pytest.approx(row[column], nan_ok=True)
-        assert cells[6].text.startswith("" if pd.isna(row["difference"]) else row["verdict"])
+        assert cells[2].text.startswith("" if pd.isna(row["difference"]) else row["verdict"])
+        if pd.notna(row["better"]):
+            assert cells[6].text == f"{row['better']:.2f} ({row['wins']} of {row['pairs']} seeds)"
 
 
 def test_the_training_score_is_shown_where_it_was_tracked():
@@ -137,10 +139,10 @@ def test_the_training_score_is_shown_where_it_was_tracked():
     document = read(replace(study, results=frame))
     expected = summary(frame)
     found = [row.children for row in rows(document, "Results")]
-    assert [float(cells[7]["data-value"] or "nan") for cells in found[: len(expected)]] == pytest.approx(
+    assert [float(cells[8]["data-value"] or "nan") for cells in found[: len(expected)]] == pytest.approx(
         expected["train_mean"].tolist(), nan_ok=True
     )
-    assert {len(cells) for cells in found} == {12}
+    assert {len(cells) for cells in found} == {13}
     trials = [row.children for row in rows(document, "Trials")]
     values = [float(cells[5]["data-value"] or "nan") for cells in trials]
     assert values == pytest.approx(frame["train"].tolist(), nan_ok=True)
@@ -154,13 +156,20 @@ def test_bold_is_what_is_decided():
         for place, cell in enumerate(row.children)
         if list(cell.find("strong"))
     }
-    assert bold == {("far", "lru", 2), ("far", "rnn", 4)}
+    assert bold == {("far", "lru", 3), ("far", "rnn", 5)}
+
+
+def test_a_decision_of_an_early_look_is_beside_what_all_seeds_say():
+    scores = {("far", "a"): [0.5, 0.51, 0.52, 0.5, 0.51, 0.1, 0.1, 0.1], ("far", "b"): [0.3, 0.31, 0.32, 0.31, 0.3]}
+    (*_, other) = rows(read(made_study(results(scores).assign(looks="5,8"))), "Results")
+    assert other.children[2].text == "different"
+    assert other.children[5].text.endswith("(all seeds: \N{MINUS SIGN}0.0470)")
 
 
 def test_the_paper_has_a_row_with_its_budget():
     last = rows(read(full_study()), "Results")[-1]
     cells = [cell.text for cell in last.children]
-    assert cells[:4] == ["zinc (MAE ↓)", "GRED, published (table 2)", "0.077 ± 0.002 (2000 epochs)", "4"]
+    assert cells[:5] == ["zinc (MAE ↓)", "GRED, published (table 2)", "", "0.077 ± 0.002 (2000 epochs)", "4"]
     assert "published" not in section(read(made_study(results(FLAVOURS))), "Results").text
 
 
@@ -296,3 +305,16 @@ def test_ten_thousand_trials_fit():
     assert "first 1,000 of 10,000 trials; results.parquet has all" in section(document, "Trials").text
     assert "first 1,000 of 1,250 rows; table.csv has all" in section(document, "Results").text
     assert not any("open" in part.attributes for part in section(document, "Trials").find("details"))
+
+
+def test_print_leaves_out_only_what_has_to_be_clicked():
+    document = read(full_study())
+    printed = next(document.find("style")).text.partition("@media print")[2]
+    (hidden,) = [line for line in printed.splitlines() if "display: none; }" in line and "nav" in line]
+    assert ".screen" in hidden
+    assert "last-child" not in hidden  # it may be the last study of several
+    for name in ("Results", "Trials"):
+        part = section(document, name)
+        heads = [(head.text, head.attributes.get("class")) for head in part.find("th", scope="col")]
+        assert [text for text, kinds in heads if kinds and "screen" in kinds] == ["again"] == [heads[-1][0]]
+        assert all(row.children[-1].attributes.get("class") == "screen" for row in rows(document, name))
