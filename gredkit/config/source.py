@@ -14,7 +14,7 @@ from gredkit.registry import DATASETS
 INCLUDE = "include"  # in place of a binding: a variant that a gin file describes
 BLOCKS = "gin"  # the folder of the blocks that a study names
 # Datasets of gredkit that have no block of their own: the user says which data they read.
-WITHOUT_BLOCK = frozenset({"graph_folder", "smiles_csv", "python_dataset", "tu", "lrgb"})
+WITHOUT_BLOCK = frozenset({"graph_folder", "smiles_csv", "python_dataset", "subset", "tu", "lrgb"})
 
 
 @dataclass(frozen=True)

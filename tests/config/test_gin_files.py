@@ -16,6 +16,7 @@ from gredkit import GraphSpec
 from gredkit.config import bindings
 from gredkit.config.configuration import Configuration
 from gredkit.config.source import Source, as_text
+from gredkit.data.subsets import read
 from gredkit.nn.composition import Composition
 from gredkit.nn.parameters import count_parameters
 from gredkit.registry import DATASETS
@@ -28,6 +29,7 @@ STUDIES = [  # those that ask the same question of any data; trees.gin is about 
 ]
 PAPER_STUDIES = [file for file in FILES if file.startswith("ablations/paper/")]
 MODELS = [Path(file).stem for file in FILES if Path(file).parent == Path("gin/models")]
+PARTS = [path.stem for path in ROOT.glob("gin/subsets/*.json")]  # of datasets, which have a block each
 BASELINES = [file for file in FILES if Path(file).parent.parent == Path("gin/models")]
 BUDGETS = [Path(file).stem for file in FILES if file.startswith("gin/budgets/")]
 NEED_A_NAME = {
@@ -105,6 +107,8 @@ def embedded_spec(dataset: str, settings: tuple[tuple[str, Any], ...]) -> GraphS
 def spec_of(configuration: Configuration) -> GraphSpec:
     """Of the dataset as it is configured, but for its size."""
     dataset = configuration.trial.dataset
+    if dataset == "subset":
+        dataset = read(ROOT / configuration.settings(DATASETS, "subset")["file"])["dataset"]
     if dataset in DOWNLOADED:
         return DOWNLOADED[dataset]
     settings = {**configuration.settings(DATASETS, dataset), **SMALL[dataset]}
@@ -223,7 +227,7 @@ def test_a_study_leaves_epochs_and_seeds_to_the_budget(file):
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_a_model_is_an_entry_of_datasets_under_every_budget(model, budget):
     configuration = Source().load(model, budget)
-    assert configuration.trial.dataset == model.removesuffix("_lap_pe")
+    assert configuration.trial.dataset == ("subset" if model in PARTS else model.removesuffix("_lap_pe"))
     composition, _ = built(configuration)
     assert (composition.parts["positional"].name == "lap_pe") == model.endswith("_lap_pe")
 
@@ -232,7 +236,7 @@ def test_every_dataset_that_can_be_used_by_its_name_has_its_blocks():
     ours = {name for name, dataset in DATASETS.items() if dataset.__module__.startswith("gredkit.")} - NEED_A_NAME
     assert ours == {*DOWNLOADED, *SMALL}
     assert ours == {Path(file).stem for file in FILES if file.startswith("gin/datasets/")}
-    assert ours == {model.removesuffix("_lap_pe") for model in MODELS}
+    assert ours == {model.removesuffix("_lap_pe") for model in MODELS if model not in PARTS}
 
 
 @pytest.mark.parametrize(("dataset", "row"), paper_table().items())
