@@ -100,7 +100,9 @@ def test_the_wheel_holds_every_file_of_the_package_and_every_gin_file(built):
     package = (file for file in ROOT.glob("gredkit/**/*") if file.is_file() and "__pycache__" not in file.parts)
     expected = {file.relative_to(ROOT).as_posix() for file in package}
     assert "gredkit/py.typed" in expected
-    assert inside == expected | {f"gredkit/shipped/{file}" for file in shipped()}
+    blocks = {file.relative_to(ROOT).as_posix() for file in (ROOT / "gin").rglob("*") if file.is_file()}
+    assert "gin/subsets/cifar10_ninth.json" in blocks
+    assert inside == expected | {f"gredkit/shipped/{file}" for file in {*shipped(), *blocks}}
 
 
 def test_twine_finds_nothing_wrong(built):

@@ -108,7 +108,6 @@ def test_who_is_off_and_why(composition, wanted, said):
     assert match.parameters == count_parameters(built(composition, match.bindings))
 
 
-@MODELS.register("in_groups")
 class InGroups(nn.Module):
     """A model of a user, whose groups divide its width."""
 
@@ -119,7 +118,9 @@ class InGroups(nn.Module):
         self.weight = nn.Parameter(torch.zeros(dim // groups * groups, dim))
 
 
-def test_a_model_names_the_settings_that_divide_its_width():
+def test_a_model_names_the_settings_that_divide_its_width(monkeypatch):
+    monkeypatch.setattr(MODELS, "_entries", dict(MODELS))  # the model is forgotten after the test
+    MODELS.register("in_groups")(InGroups)
     match = matched(Composition(Part("in_groups", {"dim": 8, "groups": 12, "heads": 7}), {}), SPEC, 10_000)
     assert match.bindings == ("models.in_groups.dim = 96",)
     assert match.said().endswith("because its width is a multiple of 12 (groups)")
