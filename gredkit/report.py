@@ -2,7 +2,7 @@
 
 With --from instead: the report in a folder again, from the files that it keeps, without MLflow.
 With --compare instead: several studies in one report, on the datasets that they have in common.
-With --paper instead: what of the paper has been run here, at which budget, beside the published numbers.
+With --paper instead: ten claims of the paper with their verdicts, and what of its tables has been run here.
 """
 
 from collections.abc import Mapping
@@ -75,10 +75,20 @@ def _write(study: "StudyData", arguments: Any, more: "Mapping[str, Html]") -> No
 
 
 def _paper(arguments: Any) -> None:
-    from gredkit.reports.terminal import show_paper
+    from gredkit.reports.paper_claims.claims import STUDIES
+    from gredkit.reports.paper_claims.evidence import studies
+    from gredkit.reports.paper_claims.files import write_claims
+    from gredkit.reports.paper_claims.judge import judged
+    from gredkit.reports.terminal import show_claims, show_paper
+    from gredkit.system.printing import say_command
     from gredkit.tracking.runs import all_trials
 
-    show_paper(all_trials(arguments.tracking_uri), console())
+    found, out = studies(STUDIES, arguments.reports, arguments.tracking_uri), console()
+    claims = judged(found)
+    written = write_claims(claims, found, arguments.reports / "paper")
+    show_claims(claims, [name for name in STUDIES if name not in found], out)
+    show_paper(all_trials(arguments.tracking_uri), out)
+    say_command(out, "report", str(written[-1]))
 
 
 if __name__ == "__main__":

@@ -101,9 +101,10 @@ def _resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
 
 
 def _compared(trial: Trial, configuration: Configuration, about: About, metric: str) -> dict[str, Any]:
-    """What a report must know to compare it; nothing where the defaults hold."""
+    """What a report must know to compare it; nothing where the defaults hold, but for the number of training graphs."""
     margin, compare = configuration.study.margin_of(metric), configuration.study.compare
-    found: dict[str, Any] = {} if margin is None else {"margin": float(margin)}
+    found: dict[str, Any] = {"train_graphs": about.sizes["train"]}
+    found |= {} if margin is None else {"margin": float(margin)}
     found |= {} if compare == BASE else {"compare": compare}
     if looks := configuration.study.looks:
         found["looks"] = ",".join(map(str, looks))

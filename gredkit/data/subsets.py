@@ -67,6 +67,24 @@ def read(path: Path) -> dict[str, Any]:
         ) from error
 
 
+def in_words(found: Mapping[str, Any]) -> str:
+    """How large a part it is, and how it was drawn: `1,087 of 10,873 training graphs of peptides_func; …`."""
+    sizes = {split: f"{len(found[split]):,} of {found['of'][split]:,}" for split in SPLITS}
+    train = f"{sizes.pop('train')} training graphs of {found['dataset']}"
+    others = ", ".join(f"{size} for {split}" for split, size in sizes.items())
+    return f"{train}; {others}; {found['rule']}"
+
+
+def share(said: str) -> str:
+    """The first part of these words, which says how large the training split is."""
+    return said.partition(";")[0]
+
+
+def whole(said: str) -> str:
+    """The name of the dataset that is meant by these words."""
+    return share(said).rpartition(" of ")[2]
+
+
 def checked(found: Mapping[str, Any], task: Task, path: Path) -> dict[str, list[int]]:
     """The graphs of each split, if they belong to the dataset as it is."""
     sizes = {split: len(task.splits[split]) for split in SPLITS}

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from gredkit.registry import MODELS
+from gredkit.reports.budget import GRAPHS, steps
 from gredkit.reports.numbers import NOTHING, mean_and_spread, significant
 from gredkit.reports.published import OURS, hyperparameters, in_words, plain_name, sizes_differ, tables
 from gredkit.reports.question import listed
@@ -28,10 +29,6 @@ FIGURES = {  # of the paper, without printed numbers: what trains it, the settin
     "Learned (complex) eigenvalues": ("flavours", "encoders.lru.eigenvalues", ("cifar10", "peptides_func")),
     "Effect of K on performance": ("k", "K", OF_FIGURES),
     "RNNs of different flavors": ("flavours", "encoder", OF_FIGURES),
-}
-TRAINING = {  # graphs of the training split
-    **{"zinc": 10_000, "mnist": 55_000, "cifar10": 45_000, "pattern": 10_000, "cluster": 10_000},
-    **{"peptides_func": 10_873, "peptides_struct": 10_873},
 }
 SCORES = {"seconds_per_epoch": "s", "memory_gb": "GB"}  # other metrics than scores, with their unit
 POSITIONS = ("lap_pe", "rwse")  # one of these is in the models that the paper marks with a star
@@ -155,7 +152,7 @@ def _row(value: Mapping[str, Any], trials: Sequence[Known]) -> Row:
     first = runs[0]
     if unit:
         here = f"{significant(fmean(scores))} {unit} ({first.tags.get('device', '?')})"
-    batches = TRAINING.get(dataset, 0) // int(first.params.get("fit.batch_size", 1))
+    graphs, batch = GRAPHS.get(dataset, 0), int(first.params.get("fit.batch_size", 1))
     parameters = int(first.params.get("parameters", 0))
     return replace(
         row,
@@ -164,7 +161,7 @@ def _row(value: Mapping[str, Any], trials: Sequence[Known]) -> Row:
         of_runs=parameters,
         epochs=str(_epochs(first)),
         runs=str(len(runs)),
-        steps=in_thousands(batches * _epochs(first)) if batches else "",
+        steps=in_thousands(steps(graphs, batch, _epochs(first))) if graphs else "",
     )
 
 

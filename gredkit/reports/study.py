@@ -44,8 +44,9 @@ class StudyData:
     results: one row per trial. Its columns are `RESULTS`, then `axis:NAME` for each axis (`NOT_SET` where a trial
     leaves it alone; K is then the trial's own), `note:NAME` for what is said about the data and `setting:NAME` for each
     setting as gin names it. A trial that MLflow does not have is 'missing'; K is None or NaN for the diameter.
-    Where a study has them: `replicate`, what repeats a variant beside the seed; `test_share`, test graphs over training
-    graphs; `margin`, the difference that does not matter; `compare`, 'all' for all pairs; `looks`, such as '5,8,12'.
+    `train_graphs` is the number of training graphs. Where a study has them: `replicate`, what repeats a variant beside
+    the seed; `test_share`, test graphs over training graphs; `margin`, the difference that does not matter; `compare`,
+    'all' for all pairs; `looks`, such as '5,8,12'.
     `seconds_per_epoch` is the mean over all epochs; `jobs` is how many trials ran side by side, and `other_load` the
     share of the processor that other programs used meanwhile.
     curves: one row per epoch of a trial; of many epochs only some, evenly spaced.

@@ -4,12 +4,14 @@ from collections import Counter
 
 import pandas as pd
 
+from gredkit.reports.budget import of_trials
 from gredkit.reports.cells import csv_text
 from gredkit.reports.page.layout import SCORE, Cell, grid
 from gredkit.reports.statistics import GROUP, TASK, counts, final, leaders, unfinished
 from gredkit.reports.timing import ALONE, why_no_times
 
 END = r" \\"
+STEPS = ["steps", "paper_steps"]
 EVIDENCE = ["jobs", "other_load"]  # that a trial ran alone
 IN_LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -25,6 +27,7 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     """One row per dataset and variant: mean and standard deviation of the test score over `n` seeds, states, costs.
 
     `train_mean` and `train_std` are of the score on the training graphs, where it was tracked (`fit.train_score`).
+    `steps` are planned optimiser steps, and `paper_steps` those of the paper's model, on its datasets.
     `trials` counts all trials, the columns after it count them by state, and `others` names the states without a
     score in words. Costs are those of finished trials: the mean of the seconds, the largest memory. Both are
     empty unless all trials ran alone, for which `jobs` and `other_load` are the evidence. `best_holds` is true where
@@ -34,9 +37,10 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     trials = final(results)
     states = counts(results)
     if trials.empty:
-        columns = ["larger_is_better", "mean", "std", "n", "train_mean", "train_std", "parameters", "epochs"]
+        columns = ["larger_is_better", "mean", "std", "n", "train_mean", "train_std", "parameters", "epochs", *STEPS]
         counted = [*ALONE, *EVIDENCE, "kernels", *states.columns.drop(GROUP)]
         return pd.DataFrame(columns=[*GROUP, *columns, *counted, "others", "is_best", "best_holds", "not_worse"])
+    trials[STEPS] = of_trials(trials)
     has_score = trials["score"].notna()
     for name in (*ALONE, *EVIDENCE, "train"):
         trials[name] = pd.to_numeric(trials.get(name), errors="coerce")
@@ -53,6 +57,8 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
         train_std=("train", "std"),
         parameters=("parameters", "max"),
         epochs=("epochs", "max"),
+        steps=("steps", "max"),
+        paper_steps=("paper_steps", "max"),
         seconds_per_epoch=("seconds_per_epoch", "mean"),
         peak_mb=("peak_mb", "max"),
         kernels=("kernels", _kernels),
@@ -138,9 +144,13 @@ def _latex_row(cells: list[Cell]) -> str:
     return " & ".join(map(_in_latex, cells)) + END
 
 
+def in_markdown(text: str) -> str:
+    """A text as a cell of a table."""
+    return "".join(IN_MARKDOWN.get(character, character) for character in " ".join(text.split()))
+
+
 def _in_markdown(cell: Cell) -> str:
-    text = "".join(IN_MARKDOWN.get(character, character) for character in " ".join(cell.text.split()))
-    return f"**{text}**" if cell.bold else text
+    return f"**{in_markdown(cell.text)}**" if cell.bold else in_markdown(cell.text)
 
 
 def _in_latex(cell: Cell) -> str:

@@ -8,6 +8,9 @@ from rich.text import Text
 from gredkit.reports.findings import most_important
 from gredkit.reports.page.layout import SCORE, Cell, Grid, grid
 from gredkit.reports.paper import FILES, TITLES, missing_models, other_budgets, paper_figures, paper_tables
+from gredkit.reports.paper_claims.files import reasons
+from gredkit.reports.paper_claims.judge import Judged
+from gredkit.reports.paper_claims.outcome import Outcome
 from gredkit.reports.statistics import comparisons
 from gredkit.reports.study import StudyData
 from gredkit.reports.summary import sentences
@@ -39,6 +42,20 @@ def show(study: StudyData, console: Console) -> None:
     left = len(sentences(study.results, compared)) - len(found)
     if found and left > 0:
         say(console, f"The report has {left:,} more {'sentence' if left == 1 else 'sentences'} about this study.")
+
+
+def show_claims(claims: Sequence[Judged], missing: Sequence[str], console: Console) -> None:
+    """Print each claim of the paper with its verdict, then what the verdicts of those that were run rest on.
+
+    missing: the studies that were not run
+    """
+    rows = [[f"{one.claim.number}. {one.claim.sentence}", one.verdict] for one in claims]
+    print_table(console, ("claim of the paper", "verdict here"), rows)
+    for text in reasons([one for one in claims if one.outcome != Outcome.NOT_RUN]):
+        say(console, text)
+    for study in missing:
+        say_command(console, "to run it", f"python -m gredkit.run --gin ablations/real/{study}.gin --data FOLDER")
+    say(console, "")
 
 
 def show_paper(trials: Sequence[Known], console: Console) -> None:

@@ -1,7 +1,7 @@
 """Writes the report of a study: the files of every registered generator, and the page."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,20 +19,30 @@ def write_report(study: StudyData, folder: Path, more: Mapping[str, Html] | None
     """Write the files of a report into its folder; files of the last report that this one does not have are removed.
 
     more: further sections of the page, by their titles
-    Everything is written to a temporary folder first. The page is removed first and moved last, so that a page always
-    belongs to the files beside it.
+    """
+
+    def make(unfinished: Path) -> list[Path]:
+        files = [file for generate in REPORTS.values() for file in generate(study, unfinished)]
+        files.append(unfinished / PAGE)
+        drawn = [file for file in files if file.suffix == ".png"]
+        files[-1].write_text(page(study, drawn, more or {}), encoding="utf-8")
+        return files
+
+    return publish(folder, make)
+
+
+def publish(folder: Path, make: Callable[[Path], list[Path]]) -> list[Path]:
+    """Let `make` write files to a temporary folder, the page last, and move them to their own one.
+
+    The page is removed first and moved last, so that a page always belongs to the files beside it.
     """
     with writing(folder, "choose another folder with --reports"):
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
-            files = [file for generate in REPORTS.values() for file in generate(study, Path(unfinished))]
-            files.append(Path(unfinished, PAGE))
-            drawn = [file for file in files if file.suffix == ".png"]
-            files[-1].write_text(page(study, drawn, more or {}), encoding="utf-8")
-            return _publish(files, folder)
+            return _move(make(Path(unfinished)), folder)
 
 
-def _publish(files: list[Path], folder: Path) -> list[Path]:
+def _move(files: list[Path], folder: Path) -> list[Path]:
     """Move the files to their folder."""
     names = [file.name for file in files]
     known = folder / WRITTEN

@@ -21,6 +21,7 @@ PLANNED: dict[str, Any] = {  # fields of a trial in a plan; older versions lack 
     "K": int | str | None,
     "axes": dict[str, Any],
     "diameters": list[float] | None,
+    "train_graphs": int,
     "replicate": str,  # this one and the following where a study says something about it
     "test_share": float,
     "margin": float,

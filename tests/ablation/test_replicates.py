@@ -87,4 +87,4 @@ def test_the_report_reads_what_the_study_says(plan_of, tmp_path):
     assert comparisons(found).iloc[0][["method", "margin", "verdict"]].tolist() == [
         "paired t, Nadeau-Bengio", 0.05, "untested"
     ]  # fmt: skip
-    assert plan_of(AXIS).trials[0].compared == {}
+    assert plan_of(AXIS).trials[0].compared == {"train_graphs": 12}

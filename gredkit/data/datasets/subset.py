@@ -4,7 +4,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from gredkit.data.subsets import checked, read
+from gredkit.data.subsets import checked, in_words, read
 from gredkit.data.task import SPLITS, Task
 from gredkit.errors import UserError
 from gredkit.paths import SHIPPED
@@ -26,12 +26,11 @@ def subset(file: str = "", arguments: Mapping[str, Any] | None = None) -> Task:
     found = read(path)
     task: Task = DATASETS[found["dataset"]](**dict(arguments or {}))
     parts = checked(found, task, path)
-    shares = ", ".join(f"{len(parts[split])} of {found['of'][split]} {split}" for split in SPLITS)
     ends = list(accumulate(len(parts[split]) for split in SPLITS))
     return replace(
         task,
         name=f"{task.name}_subset",
         graphs=[task.graphs[i] for split in SPLITS for i in parts[split]],
         splits={split: range(end - len(parts[split]), end) for split, end in zip(SPLITS, ends, strict=True)},
-        notes={**task.notes, "subset": f"{shares}; {found['rule']}"},
+        notes={**task.notes, "subset": in_words(found)},
     )

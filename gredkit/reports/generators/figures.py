@@ -9,6 +9,7 @@ from gredkit.imports import of_the_user
 from gredkit.registry import FIGURES, REPORTS
 from gredkit.reports.again import is_server, run_address
 from gredkit.reports.figures.base import NARROW, StudyFigure
+from gredkit.reports.parts import titled, with_parts
 from gredkit.reports.study import StudyData
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 @REPORTS.register("figures")
 def figures(study: StudyData, folder: Path) -> list[Path]:
     """Every registered figure that has something to show of the study, as PNG and PDF."""
-    return [path for name, kind, figure in drawn(study) for path in files_of(study, figure, folder, name, kind)]
+    shown = titled(study)
+    return [path for name, kind, figure in drawn(shown) for path in files_of(shown, figure, folder, name, kind)]
 
 
 def files_of(study: StudyData, figure: Figure, folder: Path, name: str, kind: StudyFigure) -> tuple[Path, Path]:
@@ -29,7 +31,7 @@ def files_of(study: StudyData, figure: Figure, folder: Path, name: str, kind: St
     def address(run: str) -> str:
         return run_address(study, run) if is_server(study) else ""
 
-    files = save(figure, folder, name, kind.title, kind.caption_of(study), kind.place)
+    files = save(figure, folder, name, with_parts(kind.title, study.results), kind.caption_of(study), kind.place)
     for drawing, kind_of_screen in ((figure, ""), (_draw(name, kind.draw_narrow, study), NARROW)):
         file = f"{name}{kind_of_screen}"
         if drawing is not None and (svg := inline_svg(drawing, file.replace(".", "-"), address)):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from gredkit.reports.budget import compared
 from gredkit.reports.numbers import DOWN, NOTHING, UP, decimals, mean_and_spread, metric_name, several, significant
 from gredkit.reports.published import OURS, in_words, known_models, plain_name, reference
 from gredkit.reports.statistics import TASK
@@ -152,7 +153,18 @@ def _notes(summary: pd.DataFrame, usual: int) -> list[str]:
         notes.append("Training score: that of the tested model on its training graphs.")
     notes += _about_bold(summary)
     notes.append(f"Trained for {_epochs(summary)}.")
+    notes += _steps(summary)
     return notes
+
+
+def _steps(summary: pd.DataFrame) -> list[str]:
+    """The budget beside the paper's, on datasets of the paper and on parts of them."""
+    known = summary.dropna(subset=["steps", "paper_steps"]).groupby("dataset", sort=False)
+    told = [
+        compared(str(dataset), rows["steps"].min(), rows["steps"].max(), rows["paper_steps"].max())
+        for dataset, rows in known
+    ]
+    return [f"Budget: {'; '.join(told)}."] if told else []
 
 
 def _about_bold(summary: pd.DataFrame) -> list[str]:

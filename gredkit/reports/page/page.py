@@ -49,7 +49,7 @@ def page(study: StudyData, figures: Sequence[Path], more: Mapping[str, Html] | N
         tag("nav", *(tag("a", title, href=f"#{names[title]}") for title, _ in parts), aria_label="Sections"),
         *(tag("section", tag("h2", title), part, id=names[title]) for title, part in parts),
     ]
-    return _document(study.name, tag("main", *body))
+    return document(f"{study.name}: a study of gredkit", tag("main", *body))
 
 
 def _in_order(drawn: dict[str, Html]) -> Iterator[tuple[str, Html]]:
@@ -66,8 +66,8 @@ def _names(titles: Sequence[str]) -> dict[str, str]:
     return plain if unique else {title: f"section-{place}" for place, title in enumerate(titles)}
 
 
-def _document(title: str, body: Html) -> str:
-    """The document, with a policy that loads nothing from elsewhere and runs only this script."""
+def document(title: str, body: Html) -> str:
+    """A whole page, with a policy that loads nothing from elsewhere and runs only this script."""
     style, script = (
         files("gredkit.reports.page").joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
     )
@@ -77,7 +77,7 @@ def _document(title: str, body: Html) -> str:
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"{title}: a study of gredkit"),
+        tag("title", title),
         tag("link", rel="icon", href="data:,"),
         tag("style", Html(style)),
     )

@@ -1,0 +1,1 @@
+"""Ten claims of the paper, judged by the project's own statistics."""
