@@ -83,6 +83,7 @@ def test_the_report_reads_what_the_study_says(plan_of, tmp_path):
     assert set(found["replicate"]) == {"seed=5", "seed=6", "seed=7"}
     splits = json.loads(json.dumps(plan.trials[0].compared))
     assert set(found["test_share"]) == {splits["test_share"]}
+    assert set(found["train_graphs"]) == {splits["train_graphs"]} == {12}
     assert 0 < splits["test_share"] < 1
     assert comparisons(found).iloc[0][["method", "margin", "verdict"]].tolist() == [
         "paired t, Nadeau-Bengio", 0.05, "untested"

@@ -28,6 +28,7 @@ STUDIES = [  # those that ask the same question of any data; trees.gin is about 
     file for file in FILES if Path(file).parent == Path("ablations") and file != "ablations/trees.gin"
 ]
 PAPER_STUDIES = [file for file in FILES if file.startswith("ablations/paper/")]
+REAL_STUDIES = [file for file in FILES if file.startswith("ablations/real/")]
 MODELS = [Path(file).stem for file in FILES if Path(file).parent == Path("gin/models")]
 PARTS = [path.stem for path in ROOT.glob("gin/subsets/*.json")]  # of datasets, which have a block each
 BASELINES = [file for file in FILES if Path(file).parent.parent == Path("gin/models")]
@@ -199,7 +200,7 @@ def test_every_variant_of_a_study_can_be_built_on_all_suites(file, suite):
         assert not any(one in shown[:i] for i, one in enumerate(shown)), "two variants are the same"
 
 
-@pytest.mark.parametrize("file", PAPER_STUDIES)
+@pytest.mark.parametrize("file", [*PAPER_STUDIES, *REAL_STUDIES])
 def test_every_variant_of_a_study_of_the_paper_can_be_built(file):
     source = Source((file,))
     study = source.load().study
@@ -210,8 +211,20 @@ def test_every_variant_of_a_study_of_the_paper_can_be_built(file):
             configuration = source.load(entry, study.budget, as_text(point.bindings.items()))
             of_dataset = configuration.settings(DATASETS, configuration.trial.dataset)
             shown.append((of_dataset, configuration.recipe, configuration.trial, built(configuration)[0]))
-            assert configuration.trial.dataset == entry.partition("/")[0]
+            assert configuration.trial.dataset == ("subset" if entry in PARTS else entry.partition("/")[0])
         assert not any(one in shown[:i] for i, one in enumerate(shown)), "two variants are the same"
+
+
+@pytest.mark.parametrize("file", REAL_STUDIES)
+def test_a_study_of_real_data_has_its_own_name_seeds_and_epochs(file):
+    study = Source((file,)).load().study
+    assert study.budget is None
+    assert study.name is None  # so that it is called as its file
+    assert study.seeds in ((0, 1, 2), (0,))
+    for entry in study.datasets:
+        epochs = Source((file,)).load(entry).recipe.epochs
+        assert file.endswith("real_tree.gin") or f"EPOCHS = {epochs}\n" in Path(ROOT, file).read_text()
+    assert Path(file).stem in header(file)[0]
 
 
 @pytest.mark.parametrize("file", STUDIES)

@@ -62,7 +62,9 @@ def test_the_command_draws_it_and_the_dataset_reads_it(tmp_path, monkeypatch):
         for mine, theirs in zip(part.part(split), numbers[split], strict=True):
             assert torch.equal(mine.x, whole.graphs[theirs].x)
     assert (part.spec, part.objective.metric.name) == (whole.spec, whole.objective.metric.name)
-    assert part.notes["subset"].startswith("6 of 12 training graphs of ring_transfer; 2 of 4 for validation, 2 of 4 for test; of each split")
+    assert part.notes["subset"].startswith(
+        "6 of 12 training graphs of ring_transfer; 2 of 4 for validation, 2 of 4 for test; of each split"
+    )
 
 
 def subset_and_whole(file: str) -> tuple[Task, Task]:
