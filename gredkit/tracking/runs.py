@@ -149,14 +149,18 @@ class StudyRuns:
         ]
 
 
-def all_trials(uri: str | None = None) -> list[Known]:
-    """The runs of the trials of all studies; none if there is no store."""
+def all_studies(uri: str | None = None) -> list[StudyRuns]:
+    """The studies of a store; none if there is no store."""
     uri = tracking_uri(uri)
     if (file := database(uri)) and not file.is_file():
         return []
     client = connect(uri)
-    studies = [StudyRuns(found.name, uri, client, found.experiment_id) for found in client.search_experiments()]
-    return [trial for study in studies for trial in study.trials().values()]
+    return [StudyRuns(found.name, uri, client, found.experiment_id) for found in client.search_experiments()]
+
+
+def all_trials(uri: str | None = None) -> list[Known]:
+    """The runs of the trials of all studies; none if there is no store."""
+    return [trial for study in all_studies(uri) for trial in study.trials().values()]
 
 
 @contextmanager

@@ -29,7 +29,9 @@ def peptides():
 
 @given(st.integers(1, 500), st.integers(1, 64), st.integers(1, 5))
 def test_steps_are_those_of_the_loader_of_training(graphs, batch_size, epochs):
-    loader = DataLoader(range(graphs), batch_size, drop_last=graphs > batch_size)  # as in gredkit.training.fit
+    loader: DataLoader[int] = DataLoader(
+        range(graphs), batch_size, drop_last=graphs > batch_size
+    )  # as in gredkit.training.fit
     assert steps(graphs, batch_size, epochs) == len(loader) * epochs
 
 

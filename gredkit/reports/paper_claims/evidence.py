@@ -1,21 +1,20 @@
 """What a claim rests on: studies of real data, from the files that their reports keep or else from the store."""
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from gredkit.errors import UserError
 from gredkit.reports.budget import of_trials, paper_steps, whole_dataset
 from gredkit.reports.kept import STUDY, read_kept
 from gredkit.reports.numbers import decimals, mean_and_spread, several
 from gredkit.reports.parts import shares
 from gredkit.reports.published import hyperparameters
+from gredkit.reports.reading import read_study
 from gredkit.reports.statistics import final
 from gredkit.reports.study import StudyData
-from gredkit.tracking.runs import StudyRuns
+from gredkit.tracking.runs import all_studies
 
 Studies = Mapping[str, StudyData]
 
@@ -57,17 +56,15 @@ class Found:
         return f"{self.name} ({share})" if share else self.name
 
 
-def studies(names: Iterable[str], reports: Path, uri: str | None) -> dict[str, StudyData]:
+def studies(names: Sequence[str], reports: Path, uri: str | None) -> dict[str, StudyData]:
     """Those that were run: from the folder of a report, or from the store if there is no report."""
-    from gredkit.reports.reading import read_study
-
+    stored = {runs.study: runs for runs in all_studies(uri)}
     found = {}
-    for name in dict.fromkeys(names):
+    for name in names:
         if (reports / name / STUDY).is_file():
             found[name] = read_kept(reports / name)
-            continue
-        with suppress(UserError):
-            found[name] = read_study(StudyRuns.existing(name, uri))
+        elif name in stored:
+            found[name] = read_study(stored[name])
     return found
 
 
@@ -76,21 +73,16 @@ def variants(trials: pd.DataFrame) -> set[str]:
     return set(trials.loc[trials["score"].notna(), "variant"])
 
 
-def means(trials: pd.DataFrame, names: Iterable[str], name_of: Callable[[str], str] = str) -> str:
-    """`lru 0.450 ± 0.012, lstm 0.470 ± 0.009 (n = 3)` of the variants that have scores."""
+def means(trials: pd.DataFrame, names: Iterable[str]) -> str:
+    """`lru 0.450 ± 0.012, lstm 0.470 ± 0.009 (n = 3)`, of those variants that have scores."""
     of_variants = trials[trials["score"].notna()].groupby("variant")["score"].agg(["mean", "std", "count"])
-    known = [name for name in names if name in of_variants.index]
-    digits = decimals(of_variants["std"])
+    known = of_variants.loc[[name for name in names if name in of_variants.index]]
+    digits, same = decimals(known["std"]), known["count"].nunique() == 1
     told = [
-        (mean_and_spread(*of_variants.loc[name, ["mean", "std"]], digits), of_variants.loc[name, "count"])
-        for name in known
+        f"{name} {mean_and_spread(mean, spread, digits)}{'' if same else f' (n = {count})'}"
+        for name, mean, spread, count in known.itertuples()
     ]
-    counts = {count for _, count in told}
-    if len(counts) == 1:
-        return f"{', '.join(f'{name_of(name)} {text}' for name, (text, _) in zip(known, told, strict=True))}" + (
-            f" (n = {int(counts.pop())})"
-        )
-    return ", ".join(f"{name_of(name)} {text} (n = {int(n)})" for name, (text, n) in zip(known, told, strict=True))
+    return f"{', '.join(told)} (n = {known['count'].iloc[0]})" if same else ", ".join(told)
 
 
 def budgets(trials: pd.DataFrame, dataset: str) -> tuple[str, str]:
