@@ -98,7 +98,7 @@ def _create(tracker: Tracker, trial: Trial, started: int) -> str:
         **common_tags(),
     }
     tags = {name: value[:LONGEST] for name, value in tags.items() if value}
-    name = f"{trial.variant} · {trial.dataset} · seed {trial.seed}"
+    name = f"{trial.variant} · {trial.dataset} · {trial.repetition}"
     return tracker.create(started, tags, name)
 
 
