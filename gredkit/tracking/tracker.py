@@ -145,6 +145,10 @@ class Tracker(StudyRuns):
             }
         return self._had[run]
 
+    def forget(self, run: str) -> None:
+        """Forget what a run has, because nothing more is sent to it for now."""
+        self._had.pop(run, None)
+
     def create(self, start: int, tags: Mapping[str, str], name: str) -> str:
         """Create an empty run for a trial."""
         run: str = self.client.create_run(self.experiment, start, tags, name).info.run_id
