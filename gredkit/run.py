@@ -66,7 +66,7 @@ def main() -> None:
     if arguments.dry_run:
         from gredkit.ablation.dry_run import dry_run
 
-        dry_run(source, arguments.jobs, console())
+        dry_run(source, arguments.launcher, arguments.jobs, console())
         return
     from gredkit.ablation.invocation import Options, run_study
     from gredkit.ablation.summary import summarise

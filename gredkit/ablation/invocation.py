@@ -12,16 +12,15 @@ from rich.console import Console
 from gredkit import paths
 from gredkit.ablation.dataset import known_hashes
 from gredkit.ablation.launchers.base import Launcher
+from gredkit.ablation.launching import launcher_for
 from gredkit.ablation.plan import Plan, make_plan
 from gredkit.ablation.preflight import check_folders
 from gredkit.ablation.progress import TrialProgress
-from gredkit.ablation.rounds import least
 from gredkit.ablation.runner import Runner
 from gredkit.ablation.stages import PATIENCE, Stages
 from gredkit.config import gin_files
 from gredkit.config.source import Source
 from gredkit.errors import UserError
-from gredkit.registry import LAUNCHERS
 from gredkit.system import printing
 from gredkit.tracking.forwarder import Forwarder
 from gredkit.tracking.sending import send_anew
@@ -73,7 +72,8 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
     plan = make_plan(source)
     for sentence in plan.unmatched:
         say(sentence)
-    launcher = _launcher(plan, options, say)
+    launcher = launcher_for(plan, options.launcher, options.jobs, say)
+    launcher.check()
     check_folders(plan.trials, options.work, options.reports)
     with _alone(options.work, plan.study):
         tracker = Tracker(plan.study, options.tracking_uri)
@@ -88,17 +88,6 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
             with suppress(StoreError):
                 tracker.abandon()
             raise
-
-
-def _launcher(plan: Plan, options: Options, say: Callable[[str], None]) -> Launcher:
-    """The launcher, with the number of jobs that the user gave or, by default, that the launcher chooses."""
-    kind: type[Launcher] = LAUNCHERS[options.launcher]  # type: ignore[assignment]
-    jobs = options.jobs
-    if jobs is None:
-        chosen = kind.usual_jobs(least(plan))
-        say(str(chosen))
-        jobs = chosen.count
-    return plan.source.load().component(LAUNCHERS, options.launcher)(jobs)
 
 
 def _train_all(plan: Plan, launcher: Launcher, tracker: Tracker, options: Options, console: Console) -> Ended:

@@ -63,7 +63,7 @@ class Screen:
             table.add_row(
                 Text(_name(one), no_wrap=True, overflow="ellipsis"),
                 one.trial.dataset,
-                str(one.trial.seed),
+                one.trial.repetition.removeprefix("seed "),
                 Text(one.state, COLOURS.get(one.state, "dim")),
                 f"{one.epoch}/{one.epochs}" if one.state not in (TrialState.WAITING, TrialState.FINISHED) else "",
                 "" if one.score is None else f"{one.score:.4f}",
@@ -91,7 +91,7 @@ class Screen:
 
 def line(one: TrialProgress) -> str:
     """One line about a trial and its state."""
-    head = f"{_name(one)} · {one.trial.dataset} · seed {one.trial.seed}: {one.state}"
+    head = f"{_name(one)} · {one.trial.dataset} · {one.trial.repetition}: {one.state}"
     if one.state == TrialState.RUNNING and one.epoch:
         return f"{head}, continues from epoch {one.epoch}"
     if one.state == TrialState.FINISHED and one.test is not None:

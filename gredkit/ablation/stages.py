@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
+import pandas as pd
 from rich.console import Console
 
 from gredkit.ablation.launchers.base import Launcher
@@ -17,6 +18,7 @@ from gredkit.system import printing
 from gredkit.tracking.forwarder import Forwarder
 from gredkit.tracking.tracker import Tracker
 from gredkit.trials.state import BROKEN, ENDED, UNDECIDED, TrialState
+from gredkit.trials.trial import Trial
 
 PATIENCE = 60.0  # seconds to wait until MLflow has everything that the next stage depends on
 
@@ -45,7 +47,7 @@ class Stages:
         said: list[str] = []
 
         def going_on(trained: Round) -> Variants:
-            results = read_results(self._tracker, self._tracker.invocation)
+            results = self._results(trained)
             found = still_open(plan, results)
             self.standing = told(plan, trained, results, found)
             for sentence in self.standing if found else ():  # the last ones are in the summary
@@ -55,7 +57,7 @@ class Stages:
             return found
 
         for stage in rounds(plan, going_on):
-            self._tracker.add_plan(stage.due, plan.is_tuning)
+            self._tracker.add_plan(self._planned(plan, stage), plan.is_tuning)
             planned = self._train_round(plan, stage, retry)
             waits_for = ""
             if self._runner.is_ending or any(one.state in UNDECIDED for one in planned):
@@ -66,7 +68,22 @@ class Stages:
                 self._say(f"the next round begins when {waits_for}: run the same command again")
             if waits_for:
                 return False
+        if stage.number < stage.most:
+            self._tracker.add_plan(stage.due, plan.is_tuning)
         return True
+
+    def _planned(self, plan: Plan, stage: Round) -> list[Trial]:
+        """What is due, and what MLflow has of later rounds: a report would miss it if this invocation stopped here."""
+        known = self._tracker.trials() if stage.number < stage.most else {}
+        due = {trial.id for trial in stage.due}
+        return [trial for trial in plan.trials if trial.id in due or trial.id in known]
+
+    def _results(self, trained: Round) -> pd.DataFrame:
+        """What MLflow has of the trials that are due; one that it does not accept has no score, and no round waits."""
+        found = read_results(self._tracker, self._tracker.invocation)
+        found = found[found["id"].isin([trial.id for trial in trained.due])]
+        is_refused = found["id"].isin(self._forwarder.refused)
+        return found.assign(state=found["state"].mask(is_refused, TrialState.FAILED.value))
 
     def _train_round(self, plan: Plan, stage: Round, retry: bool) -> list[TrialProgress]:
         done = {one.trial.id: one for one in self.trials}

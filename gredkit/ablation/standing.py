@@ -6,7 +6,7 @@ import pandas as pd
 
 from gredkit.ablation.plan import Plan
 from gredkit.ablation.rounds import Round, Variants, looks_of
-from gredkit.reports.statistics import comparisons, undecided
+from gredkit.reports.statistics import asked_for, undecided
 from gredkit.reports.verdicts import Verdict
 
 
@@ -16,11 +16,13 @@ def still_open(plan: Plan, results: pd.DataFrame) -> Variants:
 
 
 def told(plan: Plan, trained: Round, results: pd.DataFrame, going_on: Variants) -> list[str]:
-    """One sentence per dataset: which comparisons are decided, with how many seeds, and which get more."""
-    compared = comparisons(results)
+    """Which comparisons are decided, with how many seeds, and which get more: one sentence per dataset and base.
+
+    Where all pairs are compared, each variant but the last is the base of those after it.
+    """
     return [
-        f"{dataset}, compared with {here['base'].iloc[0]}: {_sentence(here, looks_of(plan), trained, going_on)}"
-        for dataset, here in compared.groupby("dataset", sort=False)
+        f"{dataset}, compared with {base}: {_sentence(here, looks_of(plan), trained, going_on)}"
+        for (dataset, base), here in asked_for(results).groupby(["dataset", "base"], sort=False)
         if dataset in plan.looks
     ]
 
@@ -39,9 +41,9 @@ def _are(names: list[str]) -> str:
 
 
 def _state(row: dict[str, Any], looks: tuple[int, ...], trained: Round, going_on: Variants) -> str:
-    if (row["dataset"], row["variant"]) in going_on and trained.number < len(looks):
-        return f"open, {looks[trained.number] - trained.seeds} more seeds"
-    if Verdict(row["verdict"]).is_decided:
+    if Verdict(row["verdict"]).is_decided:  # asked first: either one may go on for another comparison
         return f"{row['verdict']}, decided with {row['look']} seeds"
+    if {(row["dataset"], row["variant"]), (row["dataset"], row["base"])} <= going_on and trained.number < len(looks):
+        return f"open, {looks[trained.number] - trained.seeds} more seeds"
     why = str(row["note"]).partition(":")[0]
     return f"open with {row['look'] or trained.seeds} seeds{f' ({why})' if why else ''}"

@@ -92,7 +92,7 @@ def _predict(ended: Ended, options: Options, console: Console) -> None:
     if known is None or known.state != TrialState.FINISHED:
         return
     trial = best.trial
-    said = f"best validation score on {trial.dataset}: {trial.variant}, seed {trial.seed}"
+    said = f"best validation score on {trial.dataset}: {trial.variant}, {trial.repetition}"
     say(console, f"{said}, MLflow run {known.run}")
     dataset = trial.settings["dataset"]
     data = trial.settings["datasets.python_dataset.target"] if dataset == "python_dataset" else f"{dataset}"

@@ -11,6 +11,7 @@ import torch
 from gredkit import ranges
 from gredkit.data.task import SPLITS, Task
 from gredkit.errors import UserError
+from gredkit.paths import SHIPPED
 
 RULE = "of each split, sorted by {what}, graphs at equal distances from a random first one (seed {seed})"
 
@@ -52,6 +53,11 @@ def write(path: Path, dataset: str, task: Task, drawn: Mapping[str, list[int]], 
     }
     lines = [f'"{key}": {json.dumps(value)}' for key, value in {**about, **drawn}.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def place_of(file: str) -> Path:
+    """A file of that name in the working folder, or else gredkit's own."""
+    return Path(file) if Path(file).exists() else SHIPPED / file
 
 
 def read(path: Path) -> dict[str, Any]:

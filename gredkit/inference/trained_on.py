@@ -5,7 +5,9 @@ from typing import Any
 
 from gredkit.config.mistakes import check_settings
 from gredkit.data.datasets.python_dataset import python_dataset
+from gredkit.data.datasets.subset import subset
 from gredkit.data.objectives import Metric, metric_for
+from gredkit.data.subsets import place_of, read
 from gredkit.data.task import Task
 from gredkit.errors import UserError
 from gredkit.inference.about import SavedModel
@@ -42,6 +44,13 @@ def _harmless(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     return {key: _harmless(inner) for key, inner in value.items() if key not in (FOLDER, FUNCTION)}
+
+
+def is_in_a_folder(name: str, settings: Mapping[str, Any]) -> bool:
+    """Whether a dataset, or that of a subset, is read from a folder, to which it may first have to be downloaded."""
+    if name in DATASETS and DATASETS[name] is subset:
+        return is_in_a_folder(read(place_of(settings.get("file", "")))["dataset"], settings.get("arguments") or {})
+    return FOLDER in hyperparameters(DATASETS.get(name, dict))
 
 
 def check_fits(task: Task, about: SavedModel, name: str) -> Task:

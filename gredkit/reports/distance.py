@@ -13,7 +13,6 @@ from tqdm import tqdm
 
 from gredkit.errors import UserError
 from gredkit.inference.distance.record import USUAL, Measured
-from gredkit.registry import DATASETS, hyperparameters
 from gredkit.reports.drawing.trials import compared
 from gredkit.reports.study import IDENTITY, INFLUENCE, KNOCK_OUT
 from gredkit.tracking.store import StoreError
@@ -81,11 +80,11 @@ def _measured(runs: StudyRuns, run: str, tasks: dict[str, Any], benchmarks: bool
 def _measure(runs: StudyRuns, run: str, tasks: dict[str, Any], benchmarks: bool) -> Measured | None:
     from gredkit.inference.distance.measured import measure  # it imports PyTorch
     from gredkit.inference.saved import load
-    from gredkit.inference.trained_on import FOLDER, dataset_of, metric_of
+    from gredkit.inference.trained_on import dataset_of, is_in_a_folder, metric_of
 
     trained = load(run, runs.uri)
     about = trained.about
-    if not benchmarks and FOLDER in hyperparameters(DATASETS.get(about.dataset, dict)):
+    if not benchmarks and is_in_a_folder(about.dataset, about.dataset_settings):
         return None
     key = repr((about.dataset, sorted(about.dataset_settings.items())))
     if key not in tasks:

@@ -27,14 +27,14 @@ class Ranks:
 def letters(names: Sequence[str], differ: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Variants that share a letter are not shown to differ; the first letter is that of the first names.
 
-    Each letter is a maximal clique of the variants of which no two differ.
+    Each letter is a maximal clique of the variants of which no two differ. After z come a1, b1, … and a2, b2, ….
     """
     apart = nx.Graph()
     apart.add_nodes_from(names)
     apart.add_edges_from(differ)
     place = {name: nth for nth, name in enumerate(names)}
     cliques = sorted(sorted(map(place.__getitem__, clique)) for clique in nx.find_cliques(nx.complement(apart)))
-    signs = [ascii_lowercase[nth % 26] * (nth // 26 + 1) for nth in range(len(cliques))]
+    signs = [f"{ascii_lowercase[nth % 26]}{nth // 26 or ''}" for nth in range(len(cliques))]
     return {
         name: "".join(s for s, clique in zip(signs, cliques, strict=True) if place[name] in clique) for name in names
     }

@@ -10,7 +10,7 @@ import pandas as pd
 from gredkit.config.study import ALL
 from gredkit.reports.comparing import COMPARED, Facts, decision, holm, looks_in, row
 from gredkit.reports.pairing import scores_by_variant
-from gredkit.reports.samples import LEVEL
+from gredkit.reports.samples import LEVEL, Method
 from gredkit.reports.verdicts import FEWEST, Verdict
 from gredkit.trials.state import TrialState
 
@@ -115,16 +115,23 @@ def _frame(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*GROUP, "base", *COMPARED]).astype({"flattered": bool, "holds": bool})
 
 
+def asked_for(results: pd.DataFrame) -> pd.DataFrame:
+    """The comparisons that the study asks for: with the base, or of all pairs."""
+    return all_pairs(results) if _asks_all(final(results)) else comparisons(results)
+
+
 def undecided(results: pd.DataFrame, looks: Sequence[int]) -> set[tuple[str, str]]:
     """The pairs of dataset and variant to train on for the next look: those of open comparisons, and their bases.
 
-    Not those that more seeds cannot decide: the better variant diverged on a seed, or there are no scores.
+    Not those that more seeds cannot decide: the better variant diverged on a seed, one of the two has no score at all,
+    or there are too few folds to test anything.
     """
     frame = results.assign(looks=",".join(map(str, looks)))
-    asks_all = _asks_all(final(frame))
-    found = all_pairs(frame) if asks_all else comparisons(frame)
-    is_open = found["verdict"].isin([Verdict.OPEN.value, Verdict.SUGGESTED.value]) & ~found["flattered"]
-    rows = found[is_open & (found["look"] < looks[-1])]
+    found = asked_for(frame)
+    is_decided = found["verdict"].isin([Verdict.DIFFERENT.value, Verdict.EQUIVALENT.value])
+    has_scores = (found["n_now"] > 0) & (found["base_n_now"] > 0)
+    has_few_folds = (found["verdict"] == Verdict.UNTESTED) & (found["method"] == Method.FOLDS)
+    rows = found[~is_decided & ~found["flattered"] & has_scores & ~has_few_folds & (found["look"] < looks[-1])]
     return {(row.dataset, name) for row in rows.itertuples() for name in (row.variant, row.base)}
 
 

@@ -6,7 +6,7 @@ parameters say who has claimed what.
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gredkit.tracking.runs import StudyRuns
 from gredkit.tracking.store import StoreError
@@ -21,6 +21,7 @@ class Claims:
     def __init__(self, runs: StudyRuns):
         self._runs = runs
         self._run = self._agreed()
+        self._read: Mapping[str, str] = {}
 
     def take(self, what: str, mine: str, holds: Callable[[str], bool]) -> str:
         """The owner: `mine`, or another one whose claim is still valid.
@@ -28,7 +29,9 @@ class Claims:
         Usually nobody has claimed it, so the first attempt does not ask. MLflow accepts the same value once more, so
         each claim has a value of its own: else an owner who had lost a claim would take it to be still valid.
         """
-        owners: list[str] = []
+        owners = self._owners(what)
+        if owners and owners[-1] != mine and holds(owners[-1]):
+            return owners[-1]
         value = f"{mine} {uuid.uuid4().hex}"
         for _ in range(TRIES):
             try:
@@ -38,17 +41,20 @@ class Claims:
                 if not error.refused:
                     raise
                 refused = error  # somebody else was faster
+            self._read = self._runs.client.get_run(self._run).data.params
             owners = self._owners(what)
             if owners and (owners[-1] == mine or holds(owners[-1])):
                 return owners[-1]
         raise refused
 
     def _owners(self, what: str) -> list[str]:
-        """All owners so far, in order."""
-        params = self._runs.client.get_run(self._run).data.params
+        """All owners, in order, when the claims were last read. MLflow gives all claims of a study or none.
+
+        Claims are added and never change, so there may be more of them by now, but no others.
+        """
         owners: list[str] = []
-        while (name := f"{what}.{len(owners)}") in params:
-            owners.append(params[name].partition(" ")[0])
+        while (name := f"{what}.{len(owners)}") in self._read:
+            owners.append(self._read[name].partition(" ")[0])
         return owners
 
     def _agreed(self) -> str:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from itertools import islice
 
 from gredkit.errors import cause
 from gredkit.system.sealed import Damaged
@@ -13,6 +14,7 @@ from gredkit.tracking.tracker import Tracker
 from gredkit.trials.folder import TrialFolder
 
 EVERY = 1.0  # seconds
+FEW = 25  # running trials that are looked at in this time
 FULL = 3.0  # seconds to wait for space on a full disk
 
 
@@ -50,23 +52,33 @@ class Forwarder:
         with self._lock:
             self._folders.pop(folder.path.name, None)
 
+    @property
+    def refused(self) -> frozenset[str]:
+        """The ids of the trials that MLflow does not accept."""
+        with self._lock:
+            return frozenset(self._refused)
+
     def flush(self, patience: float) -> int:
-        """Wait until ended trials are sent, at most `patience` seconds; returns how many are not fully sent."""
+        """Wait until ended trials are sent, at most `patience` seconds; returns how many still wait.
+
+        Those that MLflow has refused do not wait: the next invocation tries again.
+        """
         began = time.monotonic()
         while True:
             with self._lock:
-                left = len(self._ended | self._refused)
+                left = len(self._ended)
             waited = time.monotonic() - began
-            if left == len(self._refused) or waited > (min(patience, FULL) if self._is_full else patience):
+            if not left or waited > (min(patience, FULL) if self._is_full else patience):
                 return left
             time.sleep(0.05)
 
     def close(self, patience: float) -> int:
-        """`flush`, then stop the thread."""
-        left = self.flush(patience)
+        """`flush`, then stop the thread; returns how many trials are not completely in MLflow."""
+        self.flush(patience)
         self._closing.set()
         self._thread.join(patience)
-        return left
+        with self._lock:
+            return len(self._ended | self._refused)
 
     def _run(self) -> None:
         while not self._closing.is_set():
@@ -74,13 +86,17 @@ class Forwarder:
             self._closing.wait(EVERY)
 
     def _pass(self) -> None:
-        """Send everything that is new."""
+        """Send what is new of the trials that have ended, and of a few of the others, in turn."""
         with self._lock:
-            folders, ended = dict(self._folders), set(self._ended)
+            ended = set(self._ended)
+            others = (name for name in self._folders if name not in ended and name not in self._refused)
+            due = ended | set(islice(others, FEW))
+            folders = [folder for name, folder in self._folders.items() if name in due]
         try:
+            for folder in folders:
+                self._tracker.beat()  # a slow store may need minutes for all of them
+                self._send(folder, folder.path.name in ended)
             self._tracker.beat()
-            for name, folder in folders.items():
-                self._send(folder, name in ended)
         except (StoreError, CannotWrite, OSError) as error:
             self._is_full = isinstance(error, FullStore | CannotWrite)
             if self._silent_since is None:
@@ -94,19 +110,25 @@ class Forwarder:
             self._silent_since = None
 
     def _send(self, folder: TrialFolder, has_ended: bool) -> None:
-        """Send one trial; if MLflow refuses it, the others are still sent."""
+        """Send one trial; if MLflow refuses it, the others are still sent, and it is tried once more at its end."""
+        name, done = folder.path.name, False
+        with self._lock:
+            if name not in self._folders:
+                return  # forgotten in the meantime
+            self._folders[name] = self._folders.pop(name)  # if it cannot be sent now, the others come first
         try:
             done = send_anew(self._tracker, folder)
+            with self._lock:
+                self._refused.discard(name)
         except (StoreError, Damaged) as error:
             if isinstance(error, StoreError) and not error.refused:
                 raise
             with self._lock:
-                self._refused.add(folder.path.name)
-            self._say(f"trial {folder.path.name}: {error}")
-            done = False
+                self._refused.add(name)
+            self._say(f"trial {name}: {error}")
         if has_ended:
             with self._lock:
-                self._folders.pop(folder.path.name, None)
-                self._ended.discard(folder.path.name)
+                self._folders.pop(name, None)
+                self._ended.discard(name)
             if done:
                 folder.remove()

@@ -195,12 +195,24 @@ def this_machine() -> dict[str, str]:
     return {"host": socket.gethostname(), "pid_namespace": namespace}
 
 
+def start_of(process: psutil.Process) -> str:
+    """When a process was started, so that another one with its number is not taken for it.
+
+    On Linux in ticks since the machine was started: its time of day moves when somebody sets the clock.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path(f'/proc/{process.pid}/stat').read_text().rpartition(')')[2].split()[19]}"
+    except OSError:  # another system, or it has just ended
+        return str(process.create_time())
+
+
 def _is_alive(tags: Mapping[str, str]) -> bool:
     """Whether the process of an invocation still runs: checked on this machine, by heartbeat on others."""
     try:
         if any(tags.get(name, value) != value for name, value in this_machine().items()):
             return time.time() - float(tags.get("heartbeat", 0)) < SILENT
         process = psutil.Process(int(tags["pid"]))
-        return abs(process.create_time() - float(tags["started"])) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
+        return start_of(process) == tags["started"] and process.status() != psutil.STATUS_ZOMBIE
     except (psutil.Error, KeyError, ValueError, OverflowError):  # an invalid tag does not count as alive
         return False

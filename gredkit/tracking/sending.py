@@ -26,9 +26,10 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     The folder records how far MLflow has the events. If a crash comes between sending and recording, the store is
     asked what it already has, so that nothing is sent twice.
     """
-    if folder.sent().get("store") != shown(tracker.uri):
-        folder.forget_run()  # it was sent to another store
     sent = folder.sent()
+    if sent.get("store") != shown(tracker.uri):
+        folder.forget_run()  # it was sent to another store
+        sent = {}
     events, place = folder.events(sent.get("place", 0))
     if not events:
         return bool(sent.get("done"))
@@ -53,6 +54,8 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     else:
         tracker.log(run, metrics=metrics, tags=tags)
     folder.mark_sent(run=run, place=place, done=done)
+    if lifecycle and lifecycle[-1]["event"] == "ended":
+        tracker.forget(run)
     return done
 
 
@@ -98,7 +101,7 @@ def _create(tracker: Tracker, trial: Trial, started: int) -> str:
         **common_tags(),
     }
     tags = {name: value[:LONGEST] for name, value in tags.items() if value}
-    name = f"{trial.variant} · {trial.dataset} · seed {trial.seed}"
+    name = f"{trial.variant} · {trial.dataset} · {trial.repetition}"
     return tracker.create(started, tags, name)
 
 

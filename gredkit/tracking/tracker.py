@@ -14,7 +14,7 @@ import psutil
 
 from gredkit.system.git import git_commit
 from gredkit.tracking.claims import Claims
-from gredkit.tracking.runs import HASHES, PLAN, TUNING, Known, StudyRuns, find_experiment, this_machine
+from gredkit.tracking.runs import HASHES, PLAN, TUNING, Known, StudyRuns, find_experiment, start_of, this_machine
 from gredkit.tracking.store import Client, StoreError, connect, database, tracking_uri
 from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
@@ -63,7 +63,7 @@ class Tracker(StudyRuns):
             "command": command,
             **this_machine(),
             "pid": str(os.getpid()),
-            "started": str(psutil.Process().create_time()),
+            "started": start_of(psutil.Process()),
             "heartbeat": str(time.time()),
             **common_tags(),
         }
@@ -144,6 +144,10 @@ class Tracker(StudyRuns):
                 (name, point.step) for name in names for point in self.client.get_metric_history(run, name)
             }
         return self._had[run]
+
+    def forget(self, run: str) -> None:
+        """Forget what a run has, because nothing more is sent to it for now."""
+        self._had.pop(run, None)
 
     def create(self, start: int, tags: Mapping[str, str], name: str) -> str:
         """Create an empty run for a trial."""

@@ -41,11 +41,35 @@ class TrialFolder:
 
     def __init__(self, path: Path):
         self.path = path
-        self.checkpoint = path / "checkpoint.safetensors"
-        self.artifacts = path / "artifacts"
-        self.log = path / "log.txt"
-        self.lock = path.with_name(f"{path.name}.lock")  # outside, because the folder is removed at the end
-        self._events, self._trial, self._sent = path / "events.jsonl", path / "trial.json", path / "sent.json"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.path / "checkpoint.safetensors"
+
+    @property
+    def artifacts(self) -> Path:
+        return self.path / "artifacts"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.txt"
+
+    @property
+    def lock(self) -> Path:
+        """It is outside, because the folder is removed at the end."""
+        return self.path.with_name(f"{self.path.name}.lock")
+
+    @property
+    def _events(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
+    def _trial(self) -> Path:
+        return self.path / "trial.json"
+
+    @property
+    def _sent(self) -> Path:
+        return self.path / "sent.json"
 
     def create(self, trial: Trial) -> None:
         """Create the folder, or reuse the one that an earlier invocation left."""

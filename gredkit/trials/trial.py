@@ -35,6 +35,11 @@ class Trial:
     diameters: tuple[float, float] | None = None  # median and largest, of a sample of the graphs
     compared: Mapping[str, Any] = field(default_factory=dict)  # columns that tell a report how to compare it
 
+    @property
+    def repetition(self) -> str:
+        """Which one of the trials of a variant this is: `seed 0`, or `FOLD=1, seed 0`."""
+        return f"{self.replicate}, seed {self.seed}" if self.replicate else f"seed {self.seed}"
+
     def configuration(self) -> Configuration:
         """The configuration that gin describes for this trial."""
         return self.source.load(self.entry, self.budget, self.point)

@@ -27,12 +27,13 @@ SCORES = {
     "same": [0.5 + noise / 100 for noise in NOISE],
     "worse": [0.1 + noise / 100 for noise in NOISE],
     "open": list(reversed(NOISE)),
+    "low": [noise - 0.4 for noise in reversed(NOISE)],  # different from the base; about as good as 'worse'
 }
 
 
-def plan_of(*variants, looks=LOOKS):
+def plan_of(*variants, looks=LOOKS, **compared):
     described = {"settings": SETTINGS, "parameters": 9, "metric": "accuracy"}
-    described["compared"] = {"looks": ",".join(map(str, looks))} if looks else {}
+    described["compared"] = {**({"looks": ",".join(map(str, looks))} if looks else {}), **compared}
     trials = tuple(
         Trial("tiny", variant, "rings", seed, Source(()), id=f"{variant}-rings-{seed}", **described)
         for variant in variants
@@ -56,8 +57,8 @@ class Study:
         folder.append("ended", state="finished", message="")
         return TrialState.FINISHED, ""
 
-    def train(self, plan, retry=False):
-        """One invocation, by name what it has trained."""
+    def train(self, plan, retry=False, unsent=0):
+        """One invocation, by name what it has trained; the store does not accept so many trials."""
         tracker = Tracker("tiny", f"sqlite:///{self.folder / 'mlflow.db'}")
         tracker.begin("a test", [])
         out = io.StringIO()
@@ -68,7 +69,7 @@ class Study:
         try:
             self.stages.train(plan, retry)
         finally:
-            assert forwarder.close(60) == 0
+            assert forwarder.close(60) == unsent
         tracker.end({TrialState.FINISHED: 1})
         self.said, self.tracker, self.study = out.getvalue(), tracker, read_study(tracker)
         return launcher.started
@@ -178,6 +179,45 @@ def test_a_trial_that_failed_does_not_stop_the_rounds(study):
     study.fates = {"open-rings-3": broken}
     study.train(plan_of("base", "open"))
     assert seeds(study) == {"base": 8, "open": 8}
+
+
+def test_a_trial_that_the_store_refuses_does_not_stop_the_rounds(study):
+    def refused(folder):
+        folder.append("started", device="cpu", described={"too long for a name" * 20: "1"})
+        folder.append("result", validation=0.5, test=0.5)
+        folder.append("ended", state="finished", message="")
+        return TrialState.FINISHED, ""
+
+    study.fates = {"open-rings-3": refused}
+    assert len(study.train(plan_of("base", "open"), unsent=1)) == 16
+    assert seeds(study) == {"base": 8, "open": 8}
+    assert study.study.results["state"].value_counts().to_dict() == {"finished": 15, "interrupted": 1}
+
+
+def test_who_stops_in_an_early_round_keeps_later_ones_in_the_report(study):
+    plan = plan_of("base", "open")
+    study.fates = {"open-rings-2": broken}
+    study.train(plan)
+    study.fates = {"open-rings-2": interrupted}
+    assert study.train(plan, retry=True) == ["open-rings-2"]
+    assert "the next round begins" in study.said
+    assert seeds(study) == {"base": 8, "open": 8}
+
+
+def test_what_no_round_asks_for_is_not_in_the_report(study):
+    assert len(study.train(plan_of("base", "worse", looks=(12,)))) == 24
+    assert study.train(plan_of("base", "worse")) == []
+    assert seeds(study) == {"base": 5, "worse": 5}
+
+
+def test_of_all_pairs_a_decided_one_is_not_called_open(study):
+    study.train(plan_of("base", "worse", "low", compare="all"))
+    assert seeds(study) == {"base": 5, "worse": 8, "low": 8}
+    decided = "rings, compared with base: worse and low are different, decided with 5 seeds"
+    assert [line for line in study.said.splitlines() if line.startswith("rings")] == [
+        decided, "rings, compared with worse: low is open, 3 more seeds"
+    ]  # fmt: skip
+    assert study.stages.standing == [decided, "rings, compared with worse: low is open with 8 seeds"]
 
 
 def test_while_another_invocation_trains_a_trial_the_next_round_waits(study):

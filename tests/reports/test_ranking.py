@@ -1,5 +1,7 @@
 """Groups of variants and average ranks, against scipy and Demšar's table."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from helpers.known_results import results
@@ -26,6 +28,15 @@ def test_two_share_a_letter_just_if_they_do_not_differ(differ):
         for other in "abcdef".replace(one, ""):
             assert bool(set(found[one]) & set(found[other])) == (frozenset((one, other)) not in apart)
     assert found["a"].startswith("a")
+
+
+def test_after_z_letters_have_numbers_so_that_none_reads_as_two_others():
+    names = [f"v{n:02}" for n in range(60)]
+    found = letters(names, combinations(names, 2))
+    assert len(set(found.values())) == 60
+    assert [found[names[n]] for n in (0, 25, 26, 51, 52)] == ["a", "z", "a1", "z1", "a2"]
+    chain = letters(names, [pair for pair in combinations(names, 2) if int(pair[1][1:]) - int(pair[0][1:]) > 1])
+    assert (chain["v26"], chain["v27"]) == ("za1", "a1b1")  # neighbours share one
 
 
 def test_ranks_are_those_of_friedman():

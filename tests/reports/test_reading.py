@@ -1,6 +1,7 @@
 """What a report is made of is what MLflow was told: nothing is lost, nothing is made up."""
 
 import pandas as pd
+import psutil
 import pytest
 from helpers.tracked_studies import FATES, GIN, TrackedStudy, good
 
@@ -97,6 +98,16 @@ def test_what_a_crash_left_running_is_interrupted(tmp_path):
     study.tracker.client.set_tag(study.tracker.invocation, "started", "0")  # of a process that had this one's number
     assert study.read().results["state"].value_counts().to_dict() == {"interrupted": 4, "finished": 2}
     assert {run.info.status for run in study.tracker.search("tags.state = 'running'")} == {"RUNNING"}  # only read
+
+
+@pytest.mark.skipif(not psutil.LINUX, reason="elsewhere the start of a process is known only by the clock")
+def test_setting_the_clock_makes_no_crash(tmp_path, monkeypatch):
+    study = TrackedStudy(tmp_path)
+    study.tell(lambda trial: "running")
+    booted = psutil.boot_time()
+    monkeypatch.setattr("psutil._pslinux.boot_time", lambda: booted + 3600)  # it is what the clock says
+    assert study.tracker.alive(study.tracker.invocation) is not None
+    assert set(study.read().results["state"]) == {"running"}
 
 
 def test_a_tuned_study_has_both_kinds_of_trials(tmp_path):

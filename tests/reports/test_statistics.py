@@ -133,6 +133,27 @@ def test_only_open_comparisons_and_their_bases_are_trained_on(rounds):
     assert undecided(results({("far", "a"): ["failed"] * 5, ("far", "b"): [0.5] * 5}), (5, 8)) == set()
 
 
+@pytest.mark.parametrize("scores", [[0.5, *["failed"] * 4], ["failed", 0.5, "failed", 0.6, "diverged"]])
+def test_one_or_two_scores_are_no_reason_to_stop(scores):
+    """A variant whose other seeds failed may have enough scores after more seeds, and so may a base."""
+    whole = [0.5, 0.7, 0.6, 0.4, 0.55]
+    for base, other in ((whole, scores), (scores, whole)):
+        frame = results({("far", "a"): base, ("far", "b"): other})
+        assert comparisons(frame.assign(looks="5,8")).iloc[0]["verdict"] == "untested"
+        flattered = comparisons(frame.assign(looks="5,8")).iloc[0]["flattered"]
+        assert undecided(frame, (5, 8)) == (set() if flattered else {("far", "a"), ("far", "b")})
+    apart = results({("far", "a"): [0.5, 0.6, *["failed"] * 3], ("far", "b"): [*["failed"] * 3, 0.5, 0.6]})
+    assert undecided(apart, (5, 8)) == {("far", "a"), ("far", "b")}  # though no seed has both
+
+
+def test_two_folds_test_nothing_with_any_number_of_seeds():
+    folds = [
+        results({("far", "a"): [0.5] * 5, ("far", "b"): [0.6] * 5}).assign(replicate=fold)
+        for fold in ("FOLD=0", "FOLD=1")
+    ]
+    assert undecided(pd.concat(folds, ignore_index=True), (5, 8)) == set()
+
+
 def test_a_decision_stays_whatever_comes_later(rounds):
     far = row(comparisons(of_look(rounds, every=5).assign(looks="5,8,12")), "far", "c")
     assert (far["look"], far["verdict"]) == (5, "different")

@@ -3,8 +3,10 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import ClassVar
 
 from gredkit import ranges
 from gredkit.ablation.jobs import Jobs
@@ -18,6 +20,27 @@ class Lost(Enum):
 
     DIED = "died"  # by itself
     KILLED = "killed"  # by somebody else
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a trial has while it runs.
+
+    gigabytes: of memory, if there is a limit
+    hours: after which it saves its state, and continues when it is started again; None if there is no limit
+    """
+
+    cores: int
+    gpus: int = 0
+    gigabytes: float | None = None
+    hours: float | None = None
+
+    def __str__(self) -> str:
+        """`4 cores, 1 GPU, 16 GB of memory, 24 h`"""
+        named = ((self.cores, "core"), (self.gpus, "GPU"))
+        said = [f"{count} {name}{'s' if count > 1 else ''}" for count, name in named if count]
+        said += [] if self.gigabytes is None else [f"{self.gigabytes:g} GB of memory"]
+        return ", ".join(said + ([] if self.hours is None else [f"{self.hours:g} h"]))
 
 
 class Job(ABC):
@@ -45,8 +68,13 @@ class Refused(UserError):
 class Launcher(ABC):
     """Starts the processes that train trials.
 
+    An object is also made to plan a study where no trial can be started: only `check` and what follows need the place.
+
     jobs: number of trials that run side by side
+    place: where the trials run
     """
+
+    place: ClassVar[str] = "on this machine"
 
     def __init__(self, jobs: int):
         ranges.whole("jobs", jobs, 1, 10_000)
@@ -56,6 +84,13 @@ class Launcher(ABC):
     def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
         """The number of jobs if the user gives none."""
         return Jobs(1, "as this launcher has no other number of its own")
+
+    def resources(self, trial: Trial) -> Needs:
+        """What a trial is given, for the plan; a launcher that gives more than one core says so."""
+        return Needs(cores=1)
+
+    def check(self) -> None:  # noqa: B027  most can always start trials
+        """Raise a `UserError` if no trial can be started from here; asked before anything is tracked."""
 
     def prepare(self) -> None:  # noqa: B027  most have nothing to prepare
         """Work that is done once before the first trial starts."""

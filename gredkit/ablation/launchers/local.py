@@ -13,7 +13,7 @@ import psutil
 import torch
 
 from gredkit.ablation.jobs import Jobs, jobs_for
-from gredkit.ablation.launchers.base import Job, Launcher, Lost
+from gredkit.ablation.launchers.base import Job, Launcher, Lost, Needs
 from gredkit.ablation.launchers.forking import server
 from gredkit.ablation.memory import trial_bytes
 from gredkit.ablation.worker import attempt
@@ -41,12 +41,15 @@ class Local(Launcher):
     def __init__(self, jobs: int):
         super().__init__(jobs)
         self.threads = max(torch.get_num_threads() // jobs, 1)
-        server.start()
         self._running: dict[int, LocalJob] = {}  # by their slot; there are as many slots as jobs
 
     @classmethod
     def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
         return jobs_for(trials, resources(), trial_bytes)
+
+    def resources(self, trial: Trial) -> Needs:
+        on_gpu = torch.cuda.is_available() and trial.settings.get("fit.device") != "cpu"
+        return Needs(cores=self.threads, gpus=int(on_gpu))
 
     def prepare(self) -> None:
         if not torch.cuda.is_available():

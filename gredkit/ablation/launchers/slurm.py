@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from gredkit import ranges
 from gredkit.ablation.jobs import Jobs
-from gredkit.ablation.launchers.base import Job, Launcher, Lost, Refused
+from gredkit.ablation.launchers.base import Job, Launcher, Lost, Needs, Refused
 from gredkit.ablation.launchers.cluster.queue import Queue, cancel
 from gredkit.ablation.launchers.cluster.work import STOP, work
 from gredkit.errors import UserError, cause
@@ -46,6 +46,8 @@ class Slurm(Launcher):
     setup: shell lines that a job runs first, such as 'module load python'
     more: any other option of sbatch, such as {'exclude': 'node7'}
     """
+
+    place: ClassVar[str] = "on the cluster"
 
     def __init__(
         self,
@@ -87,14 +89,21 @@ class Slurm(Launcher):
             },
             **{f"slurm_{name}": value for name, value in named.items() if value},
         }
-        self._submitit, self._executor = _submitit(), None
-        if shutil.which("sbatch") is None or shutil.which("squeue") is None:
-            raise UserError("no jobs can be submitted from here, as there is no sbatch: use --launcher local")
+        self._memory, self._executor = memory_gb, None
 
     @classmethod
     def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
         count = max(min(len(trials), QUEUED), 1)
         return Jobs(count, "as jobs of the cluster" if count == QUEUED else "all there are")
+
+    def resources(self, trial: Trial) -> Needs:
+        wants_gpu = str(trial.settings.get("fit.device", "")).strip("'\"").startswith("cuda")
+        return Needs(self._cpus, int(wants_gpu) if self._gpus is None else self._gpus, self._memory, self._hours)
+
+    def check(self) -> None:
+        _submitit()
+        if shutil.which("sbatch") is None or shutil.which("squeue") is None:
+            raise UserError("no jobs can be submitted from here, as there is no sbatch: use --launcher local")
 
     @property
     def capacity(self) -> int:
@@ -130,11 +139,9 @@ class Slurm(Launcher):
 
     def _make_executor(self, folder: Path) -> Any:
         """A folder for the jobs of this invocation, so that no file of an older job with the same number is there."""
-        trial = TrialFolder(folder).trial()
-        wants_gpu = str(trial.settings.get("fit.device", "")).strip("'\"").startswith("cuda")
-        gpus = int(wants_gpu) if self._gpus is None else self._gpus
+        gpus = self.resources(TrialFolder(folder).trial()).gpus
         jobs = (folder.parent.parent / "jobs" / uuid.uuid4().hex[:12]).absolute()
-        executor = self._submitit.AutoExecutor(folder=jobs, cluster="slurm")
+        executor = _submitit().AutoExecutor(folder=jobs, cluster="slurm")
         executor.update_parameters(**self._wanted, **({"slurm_gpus_per_node": gpus} if gpus else {}))
         self._executor = executor
         return executor

@@ -1,13 +1,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
-from gredkit.data.subsets import checked, in_words, read
+from gredkit.data.subsets import checked, in_words, place_of, read
 from gredkit.data.task import SPLITS, Task
 from gredkit.errors import UserError
-from gredkit.paths import SHIPPED
 from gredkit.registry import DATASETS
 
 
@@ -22,7 +20,7 @@ def subset(file: str = "", arguments: Mapping[str, Any] | None = None) -> Task:
     """
     if not file:
         raise UserError("set datasets.subset.file to the file of a subset: python -m gredkit.data subset --help")
-    path = Path(file) if Path(file).exists() else SHIPPED / file
+    path = place_of(file)
     found = read(path)
     task: Task = DATASETS[found["dataset"]](**dict(arguments or {}))
     parts = checked(found, task, path)
