@@ -13,6 +13,7 @@ from gredkit.ablation.progress import duration
 from gredkit.ablation.rounds import comparable, largest, least, looks_of, size, to_come
 from gredkit.config.fractions import about
 from gredkit.config.source import Source
+from gredkit.registry import LAUNCHERS
 from gredkit.system.printing import print_table, say
 from gredkit.system.resources import resources
 from gredkit.trials.trial import Trial
@@ -21,9 +22,10 @@ TITLES = ("variant", "dataset", "K", "epochs", "parameters", "seeds", "time for 
 Kind = tuple[str, str, str]  # dataset, variant and point of the tuning grid: trials that differ only in their seed
 
 
-def dry_run(source: Source, jobs: int | None, console: Console) -> None:
+def dry_run(source: Source, launcher: str, jobs: int | None, console: Console) -> None:
     """Show what `run` would do. Nothing is tracked; each variant is timed on one batch."""
     plan = make_plan(source)
+    LAUNCHERS[launcher]  # an unknown name raises with the nearest matches
     if jobs is None:
         chosen = jobs_for(least(plan), resources(), trial_bytes)
         say(console, str(chosen))

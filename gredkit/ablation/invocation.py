@@ -93,12 +93,13 @@ def run_study(source: Source, options: Options, console: Console) -> Ended:
 def _launcher(plan: Plan, options: Options, say: Callable[[str], None]) -> Launcher:
     """The launcher, with the number of jobs that the user gave or, by default, that the launcher chooses."""
     kind: type[Launcher] = LAUNCHERS[options.launcher]  # type: ignore[assignment]
+    settings = plan.source.load().settings(LAUNCHERS, options.launcher)
     jobs = options.jobs
     if jobs is None:
-        chosen = kind.usual_jobs(least(plan))
+        chosen = kind.usual_jobs(least(plan), settings)
         say(str(chosen))
         jobs = chosen.count
-    return plan.source.load().component(LAUNCHERS, options.launcher)(jobs)
+    return kind(jobs, **settings)
 
 
 def _train_all(plan: Plan, launcher: Launcher, tracker: Tracker, options: Options, console: Console) -> Ended:
@@ -109,6 +110,7 @@ def _train_all(plan: Plan, launcher: Launcher, tracker: Tracker, options: Option
     try:
         stages.train(plan, options.retry)
     finally:
+        launcher.close()
         unsent = forwarder.close(0.0 if runner.is_impatient else PATIENCE)
     try:
         tracker.end(Counter(one.state for one in stages.trials))

@@ -25,7 +25,7 @@ def lines_of(tmp_path, monkeypatch):
     def run(text, jobs: int | None = 1):
         (tmp_path / "tiny.gin").write_text(WITHOUT_AXES + text)
         source, out = Source(("tiny.gin",)), io.StringIO()
-        dry_run(source, jobs, Console(file=out, width=200))
+        dry_run(source, "local", jobs, Console(file=out, width=200))
         return out.getvalue().splitlines(), make_plan(source).trials
 
     yield run

@@ -9,7 +9,8 @@ import time
 import pytest
 import torch
 
-from gredkit.ablation.launchers.cluster.work import STOP, Limit, work
+from gredkit.ablation.launchers.cluster.shared import STOP
+from gredkit.ablation.launchers.cluster.work import Limit, work
 from gredkit.ablation.launchers.forking.server import INTERRUPTS
 from gredkit.ablation.plan import make_plan
 from gredkit.config.source import Source

@@ -2,15 +2,18 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gredkit import ranges
 from gredkit.ablation.jobs import Jobs
 from gredkit.errors import UserError
 from gredkit.trials.state import TrialState
-from gredkit.trials.trial import Trial
+
+if TYPE_CHECKING:  # it needs PyTorch, which who only watches a trial does without
+    from gredkit.trials.trial import Trial
 
 
 class Lost(Enum):
@@ -53,8 +56,8 @@ class Launcher(ABC):
         self.jobs = jobs
 
     @classmethod
-    def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
-        """The number of jobs if the user gives none."""
+    def usual_jobs(cls, trials: "Sequence[Trial]", settings: Mapping[str, Any]) -> Jobs:
+        """The number of jobs if the user gives none; the settings are those of the launcher."""
         return Jobs(1, "as this launcher has no other number of its own")
 
     def prepare(self) -> None:  # noqa: B027  most have nothing to prepare
@@ -76,3 +79,11 @@ class Launcher(ABC):
     def wait(self, seconds: float) -> None:
         """Wait until a job may have ended, at most so many seconds."""
         time.sleep(seconds)
+
+    def close(self) -> None:  # noqa: B027  most hold nothing
+        """Let go of what it holds, after the last trial."""
+
+
+def wants_gpu(trial: "Trial") -> bool:
+    """Whether the study says that it trains on a GPU."""
+    return str(trial.settings.get("fit.device", "")).strip("'\"").startswith("cuda")

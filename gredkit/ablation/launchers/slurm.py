@@ -10,9 +10,10 @@ from typing import Any
 
 from gredkit import ranges
 from gredkit.ablation.jobs import Jobs
-from gredkit.ablation.launchers.base import Job, Launcher, Lost, Refused
+from gredkit.ablation.launchers.base import Job, Launcher, Lost, Refused, wants_gpu
 from gredkit.ablation.launchers.cluster.queue import Queue, cancel
-from gredkit.ablation.launchers.cluster.work import STOP, work
+from gredkit.ablation.launchers.cluster.shared import STOP
+from gredkit.ablation.launchers.cluster.work import work
 from gredkit.errors import UserError, cause
 from gredkit.registry import LAUNCHERS
 from gredkit.system import sealed
@@ -92,7 +93,7 @@ class Slurm(Launcher):
             raise UserError("no jobs can be submitted from here, as there is no sbatch: use --launcher local")
 
     @classmethod
-    def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
+    def usual_jobs(cls, trials: Sequence[Trial], settings: Mapping[str, Any]) -> Jobs:
         count = max(min(len(trials), QUEUED), 1)
         return Jobs(count, "as jobs of the cluster" if count == QUEUED else "all there are")
 
@@ -130,9 +131,7 @@ class Slurm(Launcher):
 
     def _make_executor(self, folder: Path) -> Any:
         """A folder for the jobs of this invocation, so that no file of an older job with the same number is there."""
-        trial = TrialFolder(folder).trial()
-        wants_gpu = str(trial.settings.get("fit.device", "")).strip("'\"").startswith("cuda")
-        gpus = int(wants_gpu) if self._gpus is None else self._gpus
+        gpus = int(wants_gpu(TrialFolder(folder).trial())) if self._gpus is None else self._gpus
         jobs = (folder.parent.parent / "jobs" / uuid.uuid4().hex[:12]).absolute()
         executor = self._submitit.AutoExecutor(folder=jobs, cluster="slurm")
         executor.update_parameters(**self._wanted, **({"slurm_gpus_per_node": gpus} if gpus else {}))
