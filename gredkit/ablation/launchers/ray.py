@@ -50,10 +50,8 @@ class Ray(Launcher):
         super().__init__(jobs)
         _check(cpus, gpus, memory_gb)
         self._cpus, self._gpus, self._memory = cpus, gpus, memory_gb
-        self.nodes = Nodes()
-        if address is None:
-            self.nodes.start(jobs * cpus)
-        else:
+        self.nodes, self._is_ours = Nodes(), address is None
+        if address is not None:
             self.nodes.connect(address)
         # Ray itself would also repeat a task that can never succeed; we repeat it as long as that helps.
         self._task = self.nodes.ray.remote(max_retries=0)(entry())
@@ -74,6 +72,8 @@ class Ray(Launcher):
         return Jobs(count, "as many as Ray has room for" if count == room else "all there are")
 
     def start(self, folder: Path) -> Job:
+        if self._is_ours:
+            self.nodes.start(self.jobs * self._cpus)
         wanted = _wanted(TrialFolder(folder).trial(), self._cpus, self._gpus, self._memory)
         if not self.nodes.room(wanted):
             raise Refused(f"{no_node(wanted)}: correct launchers.ray.…")

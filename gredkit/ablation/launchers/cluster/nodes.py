@@ -4,10 +4,12 @@ import os
 import re
 import signal
 import socket
+import sys
+import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import IO, Any
 
 from gredkit.ablation.launchers.forking.server import deaf
 from gredkit.errors import UserError, cause
@@ -17,6 +19,7 @@ ANSWER = 10.0  # seconds in which a Ray must accept a connection
 EVERY = 5.0  # seconds between two questions about the nodes
 ADDRESS = re.compile(r"(ray://)?\[?([^/]*?)\]?:(\d+)")
 FORMS = "auto, HOST:PORT or ray://HOST:PORT"
+TOKEN = "it wants its token: set RAY_AUTH_MODE=token, and copy ~/.ray/auth_token from one of its machines"
 QUIET = {"include_dashboard": False, "log_to_driver": False, "logging_level": "CRITICAL"}
 
 
@@ -29,7 +32,7 @@ class Nodes:
         self._asked = -EVERY
 
     def start(self, cpus: int) -> None:
-        """Start a Ray on this machine, which ends with this process; its tasks share so many CPUs."""
+        """Start a Ray on this machine unless it runs; it ends with this process, and its tasks share so many CPUs."""
         self._init({"address": "local", "num_cpus": cpus, "object_store_memory": OBJECTS}, "Ray did not start here")
 
     def connect(self, address: str) -> None:
@@ -52,15 +55,32 @@ class Nodes:
         if self.ray.is_initialized():
             return
         before = signal.getsignal(signal.SIGTERM)
-        try:
-            with deaf():  # Ctrl-C and a closed terminal are for this process, which tells the trials
+        # Ctrl-C and a closed terminal are for this process, which tells the trials.
+        with tempfile.TemporaryFile() as printed, deaf(), _to(printed):
+            try:
                 self.ray.init(**QUIET, **options)
-        except ImportError as error:  # what ray:// needs is an extra of Ray
-            raise _not_installed() from error
-        except Exception as error:
-            raise UserError(f"{otherwise}: {cause(error)}") from error
-        finally:
-            signal.signal(signal.SIGTERM, before)  # Ray has put its own there
+            except ImportError as error:  # what ray:// needs is an extra of Ray
+                raise _not_installed() from error
+            except Exception as error:
+                printed.seek(0)
+                wants_token = b"AuthToken" in printed.read() or "client connection timeout" in str(error)
+                why = TOKEN if wants_token else cause(error)
+                raise UserError(f"{otherwise}: {why}") from error
+            finally:
+                signal.signal(signal.SIGTERM, before)  # Ray has put its own there
+
+
+@contextmanager
+def _to(file: IO[bytes]) -> Iterator[None]:
+    """Write to a file what Ray's C++ code would write to stderr while it connects: a line for each attempt."""
+    sys.stderr.flush()
+    before = os.dup(2)
+    os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 def _check_answers(address: str) -> None:
