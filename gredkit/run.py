@@ -47,7 +47,7 @@ def main() -> None:
     add(
         "--address",
         metavar="ADDRESS",
-        help="with --launcher ray: a Ray that runs (auto, HOST:PORT or ray://HOST:PORT); without it, one is started here",
+        help="a Ray for --launcher ray (auto, HOST:PORT or ray://HOST:PORT); one is started here by default",
     )
     arguments = parser.parse_args()
     if arguments.jobs is not None:

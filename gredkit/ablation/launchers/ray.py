@@ -13,7 +13,7 @@ from gredkit.ablation.launchers.cluster.nodes import Nodes
 from gredkit.ablation.launchers.cluster.shared import STOP
 from gredkit.ablation.launchers.cluster.task import entry
 from gredkit.ablation.memory import trial_bytes
-from gredkit.errors import UserError, cause
+from gredkit.errors import cause
 from gredkit.registry import LAUNCHERS
 from gredkit.system.resources import resources
 from gredkit.trials.folder import TrialFolder

@@ -80,9 +80,7 @@ def _how(code: int | None) -> str:
     return f"its process was ended by {name}{hint}"
 
 
-def work(
-    line: Connection, path: str, threads: int, place: int, jobs: int, environment: Mapping[str, str]
-) -> None:
+def work(line: Connection, path: str, threads: int, place: int, jobs: int, environment: Mapping[str, str]) -> None:
     """The main function of a trial's process; at the end it sends its state to the parent."""
     os.environ.update(environment)
     for number in server.INTERRUPTS:
