@@ -44,9 +44,18 @@ def main() -> None:
     add("--no-report", action="store_true", help="train and track only; python -m gredkit.report writes it later")
     add("--no-distance", action="store_true", help="a report that does not look at models for the distances they hear")
     add("--launcher", default="local", metavar="NAME", help="see python -m gredkit.components launchers")
+    add(
+        "--address",
+        metavar="ADDRESS",
+        help="a Ray for --launcher ray (auto, HOST:PORT or ray://HOST:PORT); one is started here by default",
+    )
     arguments = parser.parse_args()
     if arguments.jobs is not None:
         whole("--jobs", arguments.jobs, 1, 10_000)
+    if arguments.address is not None:
+        if arguments.launcher != "ray":
+            raise UserError("--address is the address of Ray: add --launcher ray")
+        arguments.set = [*arguments.set, f"launchers.ray.address = {arguments.address!r}"]
     outlive_the_terminal()
     prepare_process(arguments)
     for option, folder in (("--work", arguments.work), ("--reports", arguments.reports)):

@@ -57,6 +57,8 @@ def test_mistakes_end_in_one_sentence(tmp_path):
         ((*study, "--set", "EPOCHS='x'"), "declared as int"),
         ((*study, "--import", "no_such_module"), "cannot import 'no_such_module'"),
         ((*study, "--launcher", "lokal"), "did you mean 'local'"),
+        ((*study, "--launcher", "lokal", "--dry-run"), "did you mean 'local'"),
+        ((*study, "--address", "auto"), "add --launcher ray"),
         ((*study, "--tracking-uri", "mlruns"), "use sqlite:///PATH"),
     ):
         assert said in fails_with_a_sentence(run("-m", "gredkit.run", *arguments, cwd=tmp_path))

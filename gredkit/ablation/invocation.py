@@ -98,6 +98,7 @@ def _train_all(plan: Plan, launcher: Launcher, tracker: Tracker, options: Option
     try:
         stages.train(plan, options.retry)
     finally:
+        launcher.close()
         unsent = forwarder.close(0.0 if runner.is_impatient else PATIENCE)
     try:
         tracker.end(Counter(one.state for one in stages.trials))

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gredkit.system.resources import Resources
-from gredkit.trials.trial import Trial
+
+if TYPE_CHECKING:  # it needs PyTorch, which launchers on other machines do without
+    from gredkit.trials.trial import Trial
 
 ON_GPU = 3_000_000_000  # bytes of the machine's memory for a process that computes on a GPU
 AMPLE = 4  # times what the first variant needs: no other one will need more
@@ -22,7 +25,7 @@ class Jobs:
         return f"{side}, {self.reason}; --jobs N sets another number"
 
 
-def jobs_for(trials: Sequence[Trial], machine: Resources, needed: Callable[[Trial], int]) -> Jobs:
+def jobs_for(trials: "Sequence[Trial]", machine: Resources, needed: "Callable[[Trial], int]") -> Jobs:
     """One trial per GPU, or else per core; fewer if there are fewer trials or too little memory.
 
     Trials that share a GPU or a core only slow each other down, and a small model gains little from more threads.
@@ -40,7 +43,7 @@ def jobs_for(trials: Sequence[Trial], machine: Resources, needed: Callable[[Tria
     return Jobs(count, f"one for each {place}" if count > 1 else f"as there is one {place}")
 
 
-def _largest(trials: Sequence[Trial], share: int, needed: Callable[[Trial], int]) -> int:
+def _largest(trials: "Sequence[Trial]", share: int, needed: "Callable[[Trial], int]") -> int:
     """Bytes that one of the trials may need; every variant is only looked at if memory might not suffice."""
     first = {trial.dataset: trial for trial in reversed(trials)}
     largest = max(map(needed, first.values()), default=1)

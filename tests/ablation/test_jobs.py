@@ -71,8 +71,8 @@ def test_the_variant_that_needs_most_decides_where_memory_is_scarce():
 
 
 def test_a_cluster_is_not_given_all_trials_at_once():
-    assert Slurm.usual_jobs(trials(500)).count == QUEUED
-    assert Slurm.usual_jobs(trials(3)).count == 3
+    assert Slurm.usual_jobs(trials(500), {}).count == QUEUED
+    assert Slurm.usual_jobs(trials(3), {}).count == 3
 
 
 def test_a_run_says_what_it_chose_and_does_so(tmp_path, monkeypatch):

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from gredkit.ablation.launchers.base import Lost
-from gredkit.ablation.launchers.local import Local, _how
+from gredkit.ablation.launchers.forking.process import _how
+from gredkit.ablation.launchers.local import Local
 from gredkit.ablation.plan import make_plan
 from gredkit.config.source import Source
 from gredkit.trials.folder import TrialFolder

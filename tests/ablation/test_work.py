@@ -1,4 +1,4 @@
-"""What a job of the cluster does when its time is over: it stops after an epoch and goes back into the queue."""
+"""What a job of the cluster does when its time is over, and while another process still has its trial."""
 
 import os
 import signal
@@ -8,8 +8,12 @@ import time
 
 import pytest
 import torch
+from filelock import FileLock
 
-from gredkit.ablation.launchers.cluster.work import STOP, Limit, work
+from gredkit.ablation import worker
+from gredkit.ablation.launchers.cluster import shared
+from gredkit.ablation.launchers.cluster.shared import STOP, until_free
+from gredkit.ablation.launchers.cluster.work import Limit, work
 from gredkit.ablation.launchers.forking.server import INTERRUPTS
 from gredkit.ablation.plan import make_plan
 from gredkit.config.source import Source
@@ -99,3 +103,31 @@ def test_a_job_that_is_asked_to_stop_does_not_start_again(job, tmp_path):
     assert train(hours=0) == [TrialState.INTERRUPTED]
     assert len(folder.epochs()) == 1
     assert not (tmp_path / "asked").exists()
+
+
+def test_a_trial_whose_last_process_is_still_there_is_tried_until_it_has_gone(job, monkeypatch):
+    folder, train = job
+    monkeypatch.setattr(worker, "WAIT", 0.05)
+    lock = FileLock(folder.lock)
+    lock.acquire()
+    refused = []
+
+    def attempt(*arguments):
+        ended = worker_attempt(*arguments)
+        refused.append(ended[0] == TrialState.ELSEWHERE)
+        if len(refused) == 2:
+            lock.release()
+        return ended
+
+    worker_attempt = worker.attempt
+    monkeypatch.setattr(worker, "attempt", attempt)
+    assert train(hours=1) == [TrialState.FINISHED]
+    assert refused == [True, True, False]
+
+
+@pytest.mark.parametrize("why", ["it is asked to stop", "nobody lets go"])
+def test_it_is_not_tried_for_ever(why, monkeypatch):
+    if why == "nobody lets go":
+        monkeypatch.setattr(shared, "LOCKED", 0.0)
+    attempts = iter([(TrialState.ELSEWHERE, "another process trains it")])
+    assert until_free(lambda: next(attempts), lambda: why == "it is asked to stop")[0] == TrialState.ELSEWHERE

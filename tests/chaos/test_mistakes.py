@@ -81,6 +81,36 @@ def test_a_machine_without_slurm_gets_a_sentence(here, monkeypatch, count):
     assert lines == ["error: no jobs can be submitted from here, as there is no sbatch: use --launcher local"]
 
 
+WITHOUT_RAY = """
+import runpy, sys
+sys.modules["ray"] = None
+sys.argv[1:] = ["--gin", "tiny.gin", "--launcher", "ray"]
+runpy.run_module("gredkit.run", run_name="__main__")
+"""
+
+
+def test_without_ray_a_sentence_says_what_to_install(here, count):
+    count("mistakes of a user")
+    result = run("-c", WITHOUT_RAY, cwd=here)
+    assert (result.returncode, result.stderr) == (2, "error: Ray is not installed: pip install 'gredkit[ray]'\n")
+
+
+@pytest.mark.needs("ray")
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:9", "no Ray answers at 127.0.0.1:9: "),
+        ("ray://127.0.0.1:9", "no Ray answers at ray://127.0.0.1:9: "),
+        ("nowhere", "'nowhere' is no address of Ray: write auto, HOST:PORT or ray://HOST:PORT"),
+    ],
+)
+def test_where_no_ray_runs_a_sentence_says_so_at_once(address, said, here, count):
+    count("mistakes of a user")
+    code, lines = ended("run", ("--gin", "tiny.gin", "--launcher", "ray", "--address", address), here)
+    assert (code, len(lines)) == (2, 1)
+    assert lines[0].startswith(f"error: {said}")
+
+
 def test_a_cluster_that_refuses_ends_the_run(tmp_path, monkeypatch, count):
     count("mistakes of a user")
     for name in ("sbatch", "srun", "squeue"):

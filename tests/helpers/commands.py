@@ -29,6 +29,7 @@ NEEDED = [
     "helpers.forked",
     "gredkit.ablation.invocation",
     "gredkit.ablation.launchers.local",
+    "gredkit.ablation.worker",
     "gredkit.ablation.launchers.forking.warm",
     "gredkit.ablation.summary",
     "mlflow.store.tracking.sqlalchemy_store",

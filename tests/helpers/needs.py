@@ -40,6 +40,7 @@ NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     "root": (lambda: hasattr(os, "geteuid") and os.geteuid() == 0, "only root gives files away"),
     "mount": (can_mount, "only root may mount a disk, and in a container only with --privileged"),
     "slurm": (slurm.is_installed, "install slurmctld, slurmd and slurm-client (Debian's names)"),
+    "ray": (lambda: importlib.util.find_spec("ray") is not None, "pip install 'gredkit[ray]'"),
     "torch-scatter": (lambda: importlib.util.find_spec("torch_scatter") is not None, "run make scatter"),
     "mkdocs": (lambda: importlib.util.find_spec("mkdocs") is not None, "pip install 'gredkit[docs]'"),
     "nbclient": (lambda: importlib.util.find_spec("nbclient") is not None, "pip install 'gredkit[dev]'"),

@@ -2,17 +2,19 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any
 
 from gredkit import ranges
 from gredkit.ablation.jobs import Jobs
 from gredkit.errors import UserError
 from gredkit.trials.state import TrialState
-from gredkit.trials.trial import Trial
+
+if TYPE_CHECKING:  # it needs PyTorch, which who only watches a trial does without
+    from gredkit.trials.trial import Trial
 
 
 class Lost(Enum):
@@ -26,19 +28,20 @@ class Lost(Enum):
 class Needs:
     """What a trial has while it runs.
 
+    gpus: also a part of one, where trials share it
     gigabytes: of memory, if there is a limit
     hours: after which it saves its state, and continues when it is started again; None if there is no limit
     """
 
     cores: int
-    gpus: int = 0
+    gpus: float = 0
     gigabytes: float | None = None
     hours: float | None = None
 
     def __str__(self) -> str:
         """`4 cores, 1 GPU, 16 GB of memory, 24 h`"""
         named = ((self.cores, "core"), (self.gpus, "GPU"))
-        said = [f"{count} {name}{'s' if count > 1 else ''}" for count, name in named if count]
+        said = [f"{count:g} {name}{'s' if count > 1 else ''}" for count, name in named if count]
         said += [] if self.gigabytes is None else [f"{self.gigabytes:g} GB of memory"]
         return ", ".join(said + ([] if self.hours is None else [f"{self.hours:g} h"]))
 
@@ -74,15 +77,15 @@ class Launcher(ABC):
     place: where the trials run
     """
 
-    place: ClassVar[str] = "on this machine"
+    place = "on this machine"
 
     def __init__(self, jobs: int):
         ranges.whole("jobs", jobs, 1, 10_000)
         self.jobs = jobs
 
     @classmethod
-    def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
-        """The number of jobs if the user gives none."""
+    def usual_jobs(cls, trials: "Sequence[Trial]", settings: Mapping[str, Any]) -> Jobs:
+        """The number of jobs if the user gives none; the settings are those of the launcher."""
         return Jobs(1, "as this launcher has no other number of its own")
 
     def resources(self, trial: Trial) -> Needs:
@@ -111,3 +114,11 @@ class Launcher(ABC):
     def wait(self, seconds: float) -> None:
         """Wait until a job may have ended, at most so many seconds."""
         time.sleep(seconds)
+
+    def close(self) -> None:  # noqa: B027  most hold nothing
+        """Let go of what it holds, after the last trial."""
+
+
+def wants_gpu(trial: "Trial") -> bool:
+    """Whether the study says that it trains on a GPU."""
+    return str(trial.settings.get("fit.device", "")).strip("'\"").startswith("cuda")

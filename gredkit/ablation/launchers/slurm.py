@@ -6,13 +6,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from gredkit import ranges
 from gredkit.ablation.jobs import Jobs
-from gredkit.ablation.launchers.base import Job, Launcher, Lost, Needs, Refused
+from gredkit.ablation.launchers.base import Job, Launcher, Lost, Needs, Refused, wants_gpu
 from gredkit.ablation.launchers.cluster.queue import Queue, cancel
-from gredkit.ablation.launchers.cluster.work import STOP, work
+from gredkit.ablation.launchers.cluster.shared import STOP
+from gredkit.ablation.launchers.cluster.work import work
 from gredkit.errors import UserError, cause
 from gredkit.registry import LAUNCHERS
 from gredkit.system import sealed
@@ -47,7 +48,7 @@ class Slurm(Launcher):
     more: any other option of sbatch, such as {'exclude': 'node7'}
     """
 
-    place: ClassVar[str] = "on the cluster"
+    place = "on the cluster"
 
     def __init__(
         self,
@@ -92,13 +93,13 @@ class Slurm(Launcher):
         self._memory, self._executor = memory_gb, None
 
     @classmethod
-    def usual_jobs(cls, trials: Sequence[Trial]) -> Jobs:
+    def usual_jobs(cls, trials: Sequence[Trial], settings: Mapping[str, Any]) -> Jobs:
         count = max(min(len(trials), QUEUED), 1)
         return Jobs(count, "as jobs of the cluster" if count == QUEUED else "all there are")
 
     def resources(self, trial: Trial) -> Needs:
-        wants_gpu = str(trial.settings.get("fit.device", "")).strip("'\"").startswith("cuda")
-        return Needs(self._cpus, int(wants_gpu) if self._gpus is None else self._gpus, self._memory, self._hours)
+        gpus = int(wants_gpu(trial)) if self._gpus is None else self._gpus
+        return Needs(self._cpus, gpus, self._memory, self._hours)
 
     def check(self) -> None:
         _submitit()

@@ -1,1 +1,1 @@
-"""Jobs of a SLURM cluster: what it says about them, and what they do."""
+"""Jobs of SLURM and tasks of Ray: what the cluster says about them, and what they do."""

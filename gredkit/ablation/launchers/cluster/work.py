@@ -1,4 +1,4 @@
-"""What a job of the cluster does: train one trial, and go back into the queue when its time is over."""
+"""What a job of SLURM does: train one trial, and go back into the queue when its time is over."""
 
 import os
 import signal
@@ -8,11 +8,11 @@ from pathlib import Path
 from types import FrameType
 
 from gredkit.ablation.launchers.cluster import queue
+from gredkit.ablation.launchers.cluster.shared import STOP, until_free
 from gredkit.ablation.launchers.forking.server import INTERRUPTS
 from gredkit.trials.folder import TrialFolder
 from gredkit.trials.state import TrialState
 
-STOP = "stop"  # the file that asks a job to stop
 SPARE = 1.5  # an epoch begins only if the time that is left is as many times as long as the longest one
 
 
@@ -58,6 +58,6 @@ def work(path: str, search: list[str], cpus: int, jobs: int, hours: float) -> No
 
     torch.set_num_threads(cpus)
     folder, stop = TrialFolder(Path(path)), Path(path) / STOP
-    state, _ = attempt(folder, lambda: limit.ends_here() or stop.exists(), jobs)
+    state, _ = until_free(lambda: attempt(folder, lambda: limit.ends_here() or stop.exists(), jobs), stop.exists)
     if state == TrialState.INTERRUPTED and limit.is_near and not stop.exists():
         queue.requeue(os.environ["SLURM_JOB_ID"])  # otherwise the running command submits another job

@@ -18,7 +18,11 @@ from typing import Any
 import psutil
 
 FORKS = "forkserver" in multiprocessing.get_all_start_methods()
-IMPORTED = ["gredkit.ablation.launchers.local", "gredkit.ablation.launchers.forking.warm"]
+IMPORTED = [
+    "gredkit.ablation.launchers.forking.process",
+    "gredkit.ablation.worker",
+    "gredkit.ablation.launchers.forking.warm",
+]
 INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name))
 TRIES = 5  # attempts to start a process, each with a new server
 
@@ -37,7 +41,7 @@ def start() -> None:
     if FORKS:
         context().set_forkserver_preload(IMPORTED)
         for begin in (resource_tracker.ensure_running, forkserver.ensure_running):
-            with _deaf():  # separately for each, because the first one unblocks Ctrl-C
+            with deaf():  # separately for each, because the first one unblocks Ctrl-C
                 begin()
 
 
@@ -70,7 +74,7 @@ def stop() -> None:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def deaf() -> Iterator[None]:
     """Processes started inside this context, and their children, ignore Ctrl-C and a closed terminal.
 
     In this process such a signal is only delayed.

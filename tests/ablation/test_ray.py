@@ -1,0 +1,88 @@
+"""What a trial asks of Ray, what its task does, and when a trial is given up whose tasks are lost."""
+
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from gredkit.ablation.launchers.cluster.shared import STOP
+from gredkit.ablation.launchers.cluster.task import train
+from gredkit.ablation.launchers.ray import IN_VAIN, Ray, RayJob, no_node
+from gredkit.ablation.plan import make_plan
+from gredkit.config.source import Source
+from gredkit.errors import UserError
+from gredkit.trials.folder import TrialFolder
+from gredkit.trials.state import TrialState
+
+TINY = "SEEDS = (0,)\nEPOCHS = 2\nLAYERS = 1\nDIM = 8\ndatasets.ring_transfer.graphs = 20\n"
+SEEN = """
+import os
+
+with open("seen", "a") as file:
+    file.write(f"{os.getpid()} {os.environ.get('CUDA_VISIBLE_DEVICES')}\\n")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.gin").write_text(TINY)
+    (tmp_path / "seen.py").write_text(SEEN)
+    (trial,) = make_plan(Source(("tiny.gin",), modules=("seen",))).trials
+    folder = TrialFolder(tmp_path / trial.id)
+    folder.create(trial)
+    yield folder
+    del sys.modules["seen"]
+
+
+@pytest.mark.parametrize(("has_gpu", "visible"), [(True, "3"), (False, "")])
+def test_the_process_of_a_trial_sees_the_gpus_of_its_task_and_no_others(has_gpu, visible, folder, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "ray/default_worker.py")
+    assert train(str(folder.path), 1, 1, has_gpu) == (TrialState.FINISHED, "")
+    process, _, seen = folder.path.with_name("seen").read_text().splitlines()[-1].partition(" ")
+    assert (process != str(os.getpid()), seen) == (True, visible)
+    assert len(folder.epochs()) == 2
+
+
+def test_a_task_that_finds_the_stop_file_stops_after_an_epoch(folder, monkeypatch):
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "ray/default_worker.py")
+    (folder.path / STOP).touch()
+    state, _ = train(str(folder.path), 1, 1, False)
+    assert state == TrialState.INTERRUPTED
+    assert len(folder.epochs()) == 1
+
+
+def test_a_trial_is_given_up_when_its_tasks_are_lost_one_after_another_without_an_epoch(folder):
+    submitted = []
+    launcher = SimpleNamespace(nodes=SimpleNamespace(ray=None), submit=lambda *_: submitted.append(1))
+    job = RayJob(launcher, folder.path, {"CPU": 1, "GPU": 0, "memory": 0})
+    assert [job._submitted_again() for _ in range(IN_VAIN - 1)] == [True] * (IN_VAIN - 1)
+    folder.append("epoch", epoch=0, train_loss=1.0, validation=0.5)
+    assert [job._submitted_again() for _ in range(IN_VAIN + 1)] == [True] * IN_VAIN + [False]
+    assert len(submitted) == 2 * IN_VAIN
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"cpus": 0}, "cpus is a whole number from 1"),
+        ({"gpus": 1.5}, "gpus is a whole number, or a part of 1, not 1.5"),
+        ({"memory_gb": 0}, "memory_gb is a number above 0"),
+    ],
+)
+def test_what_ray_could_not_give_is_refused(settings, said):
+    with pytest.raises(UserError, match=said):
+        Ray(1, **settings)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"CPU": 1, "GPU": 0, "memory": 0}, "1 CPU"),
+        ({"CPU": 2, "GPU": 0.5, "memory": 3 * 2**29}, "2 CPUs and 0.5 GPU and 1.5 GB of memory"),
+    ],
+)
+def test_what_no_node_has_is_said_in_full(wanted, said):
+    assert no_node(wanted) == f"no node of Ray has {said} for a trial"
