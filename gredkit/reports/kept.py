@@ -53,7 +53,7 @@ def read_kept(folder: Path) -> StudyData:
 
 
 def _of_one_type(results: pd.DataFrame) -> pd.DataFrame:
-    """The values of an axis: numbers stay numbers, several types become text, as a Parquet column has one type."""
+    """The values of an axis, and K: numbers stay numbers, several types become text, as a Parquet column has one type."""
     results = results.copy()
     for name in _axes(results):
         column = results[name].mask(results[name] == NOT_SET, None).infer_objects()
@@ -63,7 +63,8 @@ def _of_one_type(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _axes(results: pd.DataFrame) -> list[str]:
-    return [name for name in results if str(name).startswith(AXIS)]
+    """The columns whose values may be of several types: axes, and K, which may be a number, 'dataset' or None."""
+    return [name for name in results if str(name).startswith(AXIS) or name == "K"]
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from helpers.commands import ROOT, run
 from helpers.known_results import results
+from helpers.tracked_studies import TrackedStudy, good
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reports.figures.made_frames import influence_frame, knock_out_frame
@@ -265,6 +266,18 @@ def test_a_part_of_a_dataset_counts_for_its_whole_and_says_so(tmp_path):
     assert part.verdict == "reproduced"
     assert part.where == "peptides_func_tenth (1,087 of 10,873 training graphs of peptides_func)"
     assert (part.budget, part.paper_budget) == ("30 epochs, 990 steps", "200 epochs, 67,800 steps")
+
+
+def test_studies_come_from_their_reports_or_else_from_the_store(tmp_path):
+    stored = TrackedStudy(tmp_path)
+    stored.tell(good)
+    reports = tmp_path / "reports"
+    found = studies(["other", "tiny"], reports, stored.uri)
+    assert list(found) == ["tiny"]
+    assert len(found["tiny"].results) == len(stored.plan.trials)
+    (reports / "tiny").mkdir(parents=True)
+    keep(replace(found["tiny"], command="as it was kept"), reports / "tiny")
+    assert studies(["tiny"], reports, stored.uri)["tiny"].command == "as it was kept"
 
 
 SCORES = st.lists(st.floats(0.1, 0.9).map(lambda x: round(x, 3)), min_size=5, max_size=7)

@@ -101,6 +101,14 @@ def test_parquet_has_what_the_store_has(study, tmp_path):
     pd.testing.assert_frame_equal(curves, data.curves, check_dtype=False)
 
 
+def test_k_may_be_a_number_the_dataset_and_nothing(study, tmp_path):
+    data = study.read()
+    values = [1, "dataset", None, 4, 1, "dataset", None, 4]
+    data.results["K"] = pd.Series(values, dtype=object)
+    REPORTS["parquet"](data, tmp_path)
+    assert read_kept(tmp_path).results["K"].tolist() == values
+
+
 def test_an_axis_of_several_types_is_text_in_parquet(study, tmp_path):
     data = study.read()
     data.results["axis:mixed"] = [1, "two", None, [3, 4], 0.5, True, 1, 1]
