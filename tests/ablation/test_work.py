@@ -110,7 +110,7 @@ def test_a_trial_whose_last_process_is_still_there_is_tried_until_it_has_gone(jo
     monkeypatch.setattr(worker, "WAIT", 0.05)
     lock = FileLock(folder.lock)
     lock.acquire()
-    refused = []
+    refused: list[bool] = []
 
     def attempt(*arguments):
         ended = worker_attempt(*arguments)

@@ -208,13 +208,13 @@ def _check(cpus: int, gpus: float | None, memory_gb: float | None) -> None:
         ranges.positive("memory_gb", memory_gb)
 
 
-def _why(error: Exception, folder: Path) -> str:
+def _why(error: Any, folder: Path) -> str:
     """Why a task could not begin."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return f"a node of Ray does not find {folder.absolute()}: choose a --work folder on a disk that all nodes share"
     if isinstance(error, ModuleNotFoundError):
         return f"a node of Ray cannot import what the trial needs ({cause(error.cause)}): install the same there"
-    return f"a node of Ray could not begin: {cause(getattr(error, 'cause', error))}"
+    return f"a node of Ray could not begin: {cause(error.cause)}"
 
 
 def _how(error: Exception, errors: Any) -> str:
