@@ -53,7 +53,7 @@ def read_kept(folder: Path) -> StudyData:
 
 
 def _of_one_type(results: pd.DataFrame) -> pd.DataFrame:
-    """The values of an axis, and K: numbers stay numbers, several types become text, as a Parquet column has one type."""
+    """The values of an axis, and K: numbers stay numbers; several types become text, as Parquet has one per column."""
     results = results.copy()
     for name in _axes(results):
         column = results[name].mask(results[name] == NOT_SET, None).infer_objects()

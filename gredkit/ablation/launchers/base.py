@@ -88,7 +88,7 @@ class Launcher(ABC):
         """The number of jobs if the user gives none; the settings are those of the launcher."""
         return Jobs(1, "as this launcher has no other number of its own")
 
-    def resources(self, trial: Trial) -> Needs:
+    def resources(self, trial: "Trial") -> Needs:
         """What a trial is given, for the plan; a launcher that gives more than one core says so."""
         return Needs(cores=1)
 

@@ -210,11 +210,12 @@ def _check(cpus: int, gpus: float | None, memory_gb: float | None) -> None:
 
 def _why(error: Any, folder: Path) -> str:
     """Why a task could not begin."""
+    told = cause(error.cause)
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return f"a node of Ray does not find {folder.absolute()}: choose a --work folder on a disk that all nodes share"
     if isinstance(error, ModuleNotFoundError):
-        return f"a node of Ray cannot import what the trial needs ({cause(error.cause)}): install the same there"
-    return f"a node of Ray could not begin: {cause(error.cause)}"
+        return f"a node of Ray cannot import what the trial needs ({told}): install the same there"
+    return f"a node of Ray could not begin: {told}"
 
 
 def _how(error: Exception, errors: Any) -> str:
