@@ -92,12 +92,14 @@ def test_many_share_it_while_the_database_stops_and_every_trial_is_there_once(
         result = study.run("--jobs", "1")
         assert result.returncode == 0, result.stdout + result.stderr
         assert f"{trials} finished before" in result.stdout
-        assert_everything_once(study, EPOCHS, trials)
+        assert not list(study.folder.glob(".gredkit/*/*/trial.json"))
+    assert_everything_once(studies[0], EPOCHS, trials)
     begun = trained(studies[0])
     assert len(begun) == trials
-    count("trials of many processes whose database stops", trials)
-    count("of these trained more than once, with one result kept", sum(times > 1 for times in begun.values()))
-    count("seconds of these trials", round(took))
+    count("shared server: trials of several processes while its database stops", trials)
+    count("shared server: of these trained twice, with one result kept", sum(times > 1 for times in begun.values()))
+    count("shared server: requests", len(server.requests()))
+    count("shared server: seconds until all were trained", round(took))
 
 
 def finished(study, running, number):
