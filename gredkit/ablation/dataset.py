@@ -26,7 +26,8 @@ class About:
     """What a plan needs to know about a dataset, without all of its graphs."""
 
     spec: GraphSpec
-    hash: str  # of graphs, splits, loss and metric
+    digest: str  # a hash of graphs and splits
+    hash: str  # of these, loss and metric
     objective: Objective
     sizes: Mapping[str, int]  # graphs in each split
     sample: tuple[Data, ...]  # training graphs
@@ -69,7 +70,7 @@ def about_data(configuration: Configuration) -> About:
         _known[key] = _about(_load(configuration), dataset)
     about = _known[key]
     objective = chosen_objective(about.objective, configuration)
-    return replace(about, objective=objective, hash=about.hash + objective_hash(objective))
+    return replace(about, objective=objective, hash=about.digest + objective_hash(objective))
 
 
 def known_hashes(trials: Iterable[Trial]) -> dict[str, list[str]]:
@@ -80,7 +81,7 @@ def known_hashes(trials: Iterable[Trial]) -> dict[str, list[str]]:
         given = [(key.removeprefix(prefix), value) for key, value in trial.settings.items() if key.startswith(prefix)]
         about = _known.get((trial.settings["dataset"], repr(sorted(given))))
         if about is not None:
-            found.setdefault(trial.dataset, {})[about.hash] = None
+            found.setdefault(trial.dataset, {})[about.digest] = None
     return {dataset: list(hashes) for dataset, hashes in found.items()}
 
 
@@ -88,9 +89,11 @@ def _about(task: Task, dataset: str) -> About:
     for split in SPLITS:
         if not len(task.splits.get(split, ())):
             raise UserError(f"{dataset} has no graphs in its {split} split: give it at least one")
+    digest = data_hash(task)
     return About(
         spec=task.spec,
-        hash=data_hash(task),
+        digest=digest,
+        hash=digest + objective_hash(task.objective),
         objective=task.objective,
         sizes={split: len(indices) for split, indices in task.splits.items()},
         sample=tuple(task.graphs[i] for i in list(task.splits["train"])[:SAMPLE]),

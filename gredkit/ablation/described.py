@@ -88,6 +88,7 @@ def _resolve(trial: Trial, seeds: Sequence[int]) -> list[Trial]:
         metric=metric.name,
         larger_is_better=metric.larger_is_better,
         diameters=about.diameters,
+        data={"digest": about.digest, "sizes": dict(about.sizes)},
         compared=_compared(trial, configuration, about, metric.name),
     )
     # The objective's own hash counts: a dataset's own loss, named once more, is the same trial.

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from gredkit.ablation.best_models import add_best_models
 from gredkit.reports import overview
 from gredkit.reports.study import StudyData
 from gredkit.tracking.tracker import LONGEST, Tracker
@@ -13,7 +14,7 @@ SHOWN = (".html", ".png", ".csv", ".md")
 
 
 def show_in_mlflow(tracker: Tracker, study: StudyData, files: list[Path]) -> None:
-    """Means and intervals as metrics, the best variants as tags, a description, and the report with its figures."""
+    """Means and intervals as metrics, the best variants as tags, a description, the report, and the best models."""
     from mlflow.entities import Metric
 
     now = int(time.time() * 1000)
@@ -23,3 +24,4 @@ def show_in_mlflow(tracker: Tracker, study: StudyData, files: list[Path]) -> Non
     for file in files:
         if file.suffix in SHOWN:
             tracker.client.log_artifact(tracker.invocation, str(file), REPORT)
+    add_best_models(tracker, study.results)

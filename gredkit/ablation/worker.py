@@ -29,6 +29,7 @@ from gredkit.system.other_load import OtherLoad
 from gredkit.system.private import portable
 from gredkit.system.sealed import Damaged
 from gredkit.system.writing import DISK, CannotWrite, writing
+from gredkit.tracking.machine import monitor
 from gredkit.training.fit import Diverged, EpochReport, Interrupted, Result, fit
 from gredkit.training.seeds import seed_all
 from gredkit.trials.folder import TrialFolder, write_json
@@ -104,7 +105,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None
     graphs = prepare(task.graphs, needs_of(model, K))
     known, is_told = folder.epochs(), False
     CALLED.clear()
-    others = OtherLoad()
+    machine, others = monitor(), OtherLoad()
 
     def on_epoch(report: EpochReport) -> None:
         nonlocal is_told
@@ -113,7 +114,7 @@ def train(folder: TrialFolder, should_stop: Callable[[], bool], jobs: int | None
             write_json(folder.artifacts / "environment.json", environment(str(device), kernels=used))
             folder.append("kernels", used=used)
         if report.epoch not in known:  # an epoch without a checkpoint is trained again, but recorded once
-            folder.append("epoch", **asdict(report))
+            folder.append("epoch", **asdict(report), system=machine())
 
     result = fit(model, task, graphs, described.recipe, trial.seed, checkpoint=folder.checkpoint,
                  on_epoch=on_epoch, should_stop=should_stop)  # fmt: skip

@@ -17,11 +17,11 @@ from gredkit import ranges
 from gredkit.data.datasets.molecules import typed_graph
 from gredkit.data.ogb import ogb_graph
 from gredkit.data.own.cells import CATEGORIES, numbers
-from gredkit.data.own.graph_tables import GraphTables, read_folder
+from gredkit.data.own.graph_tables import GraphTables, read_folder, read_frame
 from gredkit.data.own.molecule import molecule_graph
 from gredkit.data.own.smiles import read_smiles
 from gredkit.data.own.table_features import Features
-from gredkit.data.own.tables import Problems, Sentence, read_csv
+from gredkit.data.own.tables import Problems, Sentence, Table, read_csv
 from gredkit.errors import UserError
 
 if TYPE_CHECKING:
@@ -63,11 +63,49 @@ def from_folder(
             f"this model was trained on {trained_on}, not on tables whose columns have names: "
             f"give --data 'package.module:function', which returns its graphs"
         )
-    tables = read_folder(path, problems, all_files=False)
+    return _of_tables(read_folder(path, problems, all_files=False), str(path), reading, with_edges)
+
+
+def from_frame(
+    frame: pd.DataFrame, reading: Mapping[str, Any], trained_on: str, with_edges: bool, problems: Problems
+) -> NewGraphs:
+    """The graphs of a table in memory, one per row.
+
+    Its columns are `smiles`; or `nodes` and `edges` as in graphs.parquet; or, for any model, lists of the numbers that
+    a PyG `Data` has: `edge_index`, `x` and, where the model reads it, `edge_attr`.
+    """
+    if "edge_index" in frame:
+        graphs = [_of_lists(row, number) for number, row in enumerate(frame.to_dict("records"))]
+        return NewGraphs(graphs, range(len(graphs)))
+    if "nodes" in reading and "nodes" in frame:
+        return _of_tables(read_frame(frame, problems), "the table", reading, with_edges)
+    if "smiles" in reading and "smiles" in frame:
+        rows = frame.set_axis(pd.RangeIndex(1, len(frame) + 1))
+        return _of_smiles(Table(rows, "the table", "row"), "smiles", smiles_reader(reading, trained_on), problems)
+    wanted = "nodes and edges" if "nodes" in reading else "smiles" if "smiles" in reading else "edge_index and x"
+    there = ", ".join(map(str, frame.columns)) or "none"
+    raise UserError(f"this model reads tables with the columns {wanted}, not {there}: give one row for each graph")
+
+
+def _of_lists(row: Mapping[str, Any], number: int) -> Data:
+    """A graph whose tensors are given as nested lists."""
+    graph = Data()
+    for key in ("x", "edge_index", "edge_attr"):
+        if row.get(key) is not None:
+            try:
+                graph[key] = torch.from_numpy(np.array(list(row[key])))
+            except (TypeError, ValueError):
+                raise UserError(f"{key} of graph {number} is not a list of lists of numbers: give one") from None
+    if not graph.edge_index.numel():  # an empty list has no type
+        graph.edge_index = torch.empty(2, 0, dtype=torch.long)
+    return graph
+
+
+def _of_tables(tables: GraphTables, path: str, reading: Mapping[str, Any], with_edges: bool) -> NewGraphs:
     nodes, edges = Features(reading["nodes"]), Features(reading["edges"] if with_edges else {})
     for name, features in (("nodes", nodes), ("edges", edges)):
         _check(tables, name, features)
-    problems.notes(str(path), len(tables.rows("graphs")), "graphs")
+    tables.problems.notes(path, len(tables.rows("graphs")), "graphs")
     order = torch.cat(tables.by_graph(torch.arange(len(tables.rows("nodes")))))
     return NewGraphs(
         graphs=tables.graphs(nodes, edges),
@@ -83,8 +121,12 @@ def from_smiles(
     make = smiles_reader(reading, trained_on)
     table = read_csv(Path(path).expanduser())
     table.require([column])
+    return _of_smiles(table, column, make, problems)
+
+
+def _of_smiles(table: Table, column: str, make: Callable[[Mol], Data], problems: Problems) -> NewGraphs:
     table, graphs = read_smiles(table, column, {}, make, problems)
-    problems.notes(str(path), len(graphs), "molecules")
+    problems.notes(table.file, len(graphs), "molecules")
     return NewGraphs(graphs, table.rows[column].tolist(), called="smiles")
 
 

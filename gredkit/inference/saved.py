@@ -26,6 +26,7 @@ from gredkit.config.mistakes import check_settings
 from gredkit.errors import UserError, cause
 from gredkit.imports import import_own
 from gredkit.inference.about import SavedModel
+from gredkit.inference.mlmodel import MLMODEL, described
 from gredkit.inference.trained import TrainedModel
 from gredkit.names import nearest
 from gredkit.nn.composition import PARTS, Part, wanted_parts
@@ -41,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 def save(folder: Path, model: nn.Module, about: SavedModel) -> None:
-    """Write a model's weights and its description into a folder."""
+    """Write a model's weights and its description into a folder, and what MLflow needs to load it."""
     # Copy each tensor: safetensors refuses tensors that share memory, as tied weights do.
     weights = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in model.state_dict().items()}
     content = safetensors.torch.save(weights)
@@ -49,6 +50,7 @@ def save(folder: Path, model: nn.Module, about: SavedModel) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / WEIGHTS).write_bytes(content)  # so that a full disk raises an OSError
     (folder / ABOUT).write_text(f"{text}\n")
+    (folder / MLMODEL).write_text(described())
 
 
 def load_folder(folder: str | Path, modules: Iterable[str] = ()) -> TrainedModel:

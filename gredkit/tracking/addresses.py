@@ -2,6 +2,7 @@
 
 import socket
 import time
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,7 +14,8 @@ from gredkit.tracking.sqlite_store import SQLITE, database
 
 HEADER = b"SQLite format 3\0"
 SERVERS = ("http", "https", "databricks")
-DRIVERS = {"postgresql": "psycopg2", "mysql": "MySQLdb", "mssql": "pyodbc"}  # the default driver of each
+POSTGRESQL = "psycopg2" if version("sqlalchemy") < "2.1" else "psycopg"
+DRIVERS = {"postgresql": POSTGRESQL, "mysql": "MySQLdb", "mssql": "pyodbc"}  # SQLAlchemy's default for each
 MODULES = {"mysqldb": "MySQLdb", "mysqlconnector": "mysql"}  # drivers whose module has another name
 WAIT = 5.0  # seconds to wait for a connection to a server
 

@@ -43,6 +43,7 @@ def measured(event: Event) -> list[Any]:
     names = {"epoch": EPOCH, "result": RESULT}.get(event["event"], {})
     step = event["epoch"] if event["event"] == "epoch" else 0
     known = {name: event[key] for name, key in names.items() if event.get(key) is not None}
+    known |= {f"system/{name}": value for name, value in event.get("system", {}).items()}  # MLflow shows them apart
     return [Metric(name, float(value), event["time"], step) for name, value in known.items()]
 
 

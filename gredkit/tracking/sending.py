@@ -9,6 +9,7 @@ from typing import Any
 import xxhash
 
 from gredkit.system.private import portable, shown
+from gredkit.system.writing import writing
 from gredkit.tracking.measured import Event, curve, measured
 from gredkit.tracking.store import StoreError
 from gredkit.tracking.tracker import LONGEST, STATUS, Tracker, common_tags
@@ -27,7 +28,7 @@ def send(tracker: Tracker, folder: TrialFolder) -> bool:
     asked what it already has, so that nothing is sent twice.
     """
     sent = folder.sent()
-    if sent.get("store") != shown(tracker.uri):
+    if sent.get("store", here := shown(tracker.uri)) != here:
         folder.forget_run()  # it was sent to another store
         sent = {}
     events, place = folder.events(sent.get("place", 0))
@@ -64,7 +65,7 @@ def send_anew(tracker: Tracker, folder: TrialFolder) -> bool:
     try:
         return send(tracker, folder)
     except StoreError as error:
-        if not error.refused or not folder.sent():
+        if not error.refused or "run" not in folder.sent():
             raise
     folder.forget_run()
     return send(tracker, folder)
@@ -73,10 +74,13 @@ def send_anew(tracker: Tracker, folder: TrialFolder) -> bool:
 def _find_or_create(tracker: Tracker, folder: TrialFolder, started: int) -> tuple[str, bool]:
     """The run of a trial, and whether it is new.
 
-    A run that was created just before a crash is recognised by the time of the first event.
+    A run that was created just before a crash is recognised by the time of the first event. A trial of which nothing
+    was ever sent is not looked for.
     """
     trial = folder.trial()
-    same = sorted(known.run for known in tracker.runs_of(trial.id) if known.started == started)
+    known_runs = tracker.runs_of(trial.id) if folder.was_sent() else []
+    folder.mark_sent()  # from now on there may be a run
+    same = sorted(known.run for known in known_runs if known.started == started)
     run = same[0] if same else _create(tracker, trial, started)
     folder.mark_sent(run=run, store=shown(tracker.uri))
     return run, not same
@@ -119,6 +123,7 @@ def _start(tracker: Tracker, run: str, folder: TrialFolder, event: Event) -> Non
     if not folder.sent().get("described"):
         trial = folder.trial()
         settings = {**trial.settings, "variant": trial.variant, **event["described"]}
+        tracker.add_data(run, trial)
     tracker.log(run, params=_params(settings), tags=tags)
     _send_files(tracker, run, folder, EARLY)
     folder.mark_sent(described=True)
@@ -163,9 +168,10 @@ def _end(
     tags = {**tags, "message": portable(event["message"])[:LONGEST], "state": event["state"]}
     if trained := curve(folder.events()[0]):
         tags["curve"] = trained
-    _send_files(tracker, run, folder)
     if folder.log.is_file() and folder.log.stat().st_size:
-        tracker.client.log_text(run, portable(folder.log.read_text(errors="replace")), folder.log.name)
+        with writing(folder.path):
+            (folder.artifacts / folder.log.name).write_text(portable(folder.log.read_text(errors="replace")))
+    _send_files(tracker, run, folder)
     if event["state"] == TrialState.FINISHED and not tracker.claim_result(trial.id, run):
         tracker.discard(run)  # another invocation has sent the same result
         return

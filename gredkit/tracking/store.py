@@ -34,6 +34,8 @@ FAILED = (  # and those for which it may help
     "ABORTED",
     "CANCELLED",
 )
+PROXIED = "mlflow-artifacts:"  # files that the server itself accepts and returns
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"  # in what Python says of the certificate of a server
 REQUEST = "request"  # the tag that identifies a run whose creation was not confirmed
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -95,6 +97,7 @@ class Client:
     def __init__(self, client: Any, uri: str):
         self._client, self._uri = client, uri
         self._asking = Asking() if uri.startswith("http") else None
+        self._files: dict[str, Any] = {}  # where a server keeps the files of the runs that were created here
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._client, name)
@@ -111,7 +114,19 @@ class Client:
             asked = True
             return self._client.create_run(experiment, start, {**(tags or {}), REQUEST: request}, run_name or None)
 
-        return self._ask(create)
+        run = self._ask(create)
+        if run.info.artifact_uri.startswith(PROXIED):
+            from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+            self._files[run.info.run_id] = get_artifact_repository(run.info.artifact_uri, tracking_uri=self._uri)
+        return run
+
+    def log_artifact(self, run: str, path: str, folder: str | None = None) -> None:
+        """Send a file; MLflow's own method would first ask where the files of the run are."""
+        if run in self._files:
+            self._ask(lambda: self._files[run].log_artifact(path, folder))
+        else:
+            self._ask(lambda: self._client.log_artifact(run, path, folder))
 
     def delete_run(self, run: str) -> None:
         """Delete a run; a repeated request checks first, because MLflow refuses to delete a run twice."""
@@ -154,7 +169,7 @@ def _is_answer(error: Exception) -> bool:
     status = getattr(getattr(error, "response", None), "status_code", None)  # of an artifact
     if status is not None:
         return 400 <= status < 500 and status not in (408, 429)
-    return getattr(error, "error_code", "INTERNAL_ERROR") not in FAILED
+    return getattr(error, "error_code", "INTERNAL_ERROR") not in FAILED or UNTRUSTED in str(error)
 
 
 def store_error(error: Exception, uri: str) -> StoreError:
@@ -162,7 +177,14 @@ def store_error(error: Exception, uri: str) -> StoreError:
     if (number := refused_by_disk(error)) is not None:
         file = database(uri)
         return FullStore(str(CannotWrite(file.parent if file else shown(uri), number)), refused=False)
-    refused = getattr(error, "error_code", None) in REFUSED
+    code = getattr(error, "error_code", None)
+    if code == "UNAUTHENTICATED":
+        names = "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"
+        return StoreError(f"{shown(uri)} does not know this user with this password: set {names}", refused=False)
+    if UNTRUSTED in str(error):
+        advice = "name the file of one that you trust in MLFLOW_TRACKING_SERVER_CERT_PATH"
+        return StoreError(f"the certificate of {shown(uri)} is not trusted here: {advice}", refused=False)
+    refused = code in REFUSED
     said = "refuses" if refused else "cannot be reached at"
     return StoreError(f"MLflow {said} {shown(uri)}: {shown(cause(error), uri)}", refused)
 

@@ -173,6 +173,24 @@ class Tracker(StudyRuns):
         if metrics or told or named:
             self.client.log_batch(run, metrics=metrics, params=told, tags=named)
 
+    def add_data(self, run: str, trial: Trial) -> None:
+        """Name the dataset of a trial, with a hash of its graphs and splits and the number of graphs in each split."""
+        from mlflow.entities import Dataset, DatasetInput, InputTag
+
+        if not trial.data:  # it was planned by an older version
+            return
+        source = {"tags": {"mlflow.source.name": "gredkit.data", "dataset": trial.settings["dataset"]}}
+        sizes = trial.data["sizes"]
+        data = Dataset(
+            name=trial.dataset,
+            digest=trial.data["digest"],
+            source_type="code",
+            source=json.dumps(source),
+            profile=json.dumps({"num_rows": sum(sizes.values()), **sizes}),
+        )
+        tags = [InputTag("mlflow.data.context", ", ".join(sizes))]
+        self.client.log_inputs(run, [DatasetInput(data, tags)])
+
     def discard(self, run: str) -> None:
         """Delete a run whose trial is trained again; MLflow can restore it."""
         self.client.delete_run(run)

@@ -131,7 +131,11 @@ class TrialFolder:
 
     def forget_run(self) -> None:
         """Forget the MLflow run, so that everything is sent again."""
-        self._sent.unlink(missing_ok=True)
+        sealed.write(self._sent, {})
+
+    def was_sent(self) -> bool:
+        """Whether MLflow may know this trial: something was written about it, although it may be damaged."""
+        return self._sent.exists() or _beside(self._sent).exists()
 
     def mend(self) -> list[str]:
         """Move damaged content aside while nobody writes here; returns the names of the files."""

@@ -33,6 +33,7 @@ class Trial:
     metric: str = ""
     larger_is_better: bool = True
     diameters: tuple[float, float] | None = None  # median and largest, of a sample of the graphs
+    data: Mapping[str, Any] = field(default_factory=dict)  # 'digest' of graphs and splits; 'sizes' of the splits
     compared: Mapping[str, Any] = field(default_factory=dict)  # columns that tell a report how to compare it
 
     @property

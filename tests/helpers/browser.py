@@ -52,10 +52,10 @@ class Browser:
                 return told["result"]
             self.events.append(told)
 
-    def open(self, page: Path) -> None:
-        """Load a file, until the page says that it is there."""
+    def open(self, page: Path | str) -> None:
+        """Load a file or an address, until the page says that it is there."""
         self.events.clear()
-        self.ask("Page.navigate", url=page.as_uri())
+        self.ask("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 

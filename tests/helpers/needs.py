@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import pytest
 
-from helpers import browser, slurm
+from helpers import browser, postgres, slurm
 
 
 def has_compiler() -> bool:
@@ -39,6 +39,7 @@ NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     "browser": (lambda: browser.executable() is not None, f"none of {', '.join(browser.NAMES)} is installed"),
     "root": (lambda: hasattr(os, "geteuid") and os.geteuid() == 0, "only root gives files away"),
     "mount": (can_mount, "only root may mount a disk, and in a container only with --privileged"),
+    "postgresql": (postgres.is_installed, "install postgresql (Debian's name)"),
     "slurm": (slurm.is_installed, "install slurmctld, slurmd and slurm-client (Debian's names)"),
     "ray": (lambda: importlib.util.find_spec("ray") is not None, "pip install 'gredkit[ray]'"),
     "torch-scatter": (lambda: importlib.util.find_spec("torch_scatter") is not None, "run make scatter"),

@@ -52,18 +52,20 @@ def empty_store() -> bytes:
 class TinyStudy:
     """The study in a folder of its own, with an empty store; its report is drawn where a test is about that."""
 
-    def __init__(self, folder: Path, text: str = STUDY, *, has_store: bool = True, reports: bool = False):
-        self.folder, self.reports = folder, reports
+    def __init__(
+        self, folder: Path, text: str = STUDY, *, has_store: bool = True, reports: bool = False, name: str = "tiny"
+    ):
+        self.folder, self.reports, self.name = folder, reports, name
         self.uri = f"sqlite:///{folder / 'mlflow.db'}"  # where its runs are looked for
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "tiny.gin").write_text(text)
+        (folder / f"{name}.gin").write_text(text)
         if has_store:
             (folder / "mlflow.db").write_bytes(empty_store())
 
     def start(self, *arguments: str) -> Command:
         """In the background."""
         no_report = [] if self.reports else ["--no-report"]
-        return Command(["-m", "gredkit.run", "--gin", "tiny.gin", *no_report, *arguments], self.folder)
+        return Command(["-m", "gredkit.run", "--gin", f"{self.name}.gin", *no_report, *arguments], self.folder)
 
     def run(self, *arguments: str) -> CompletedProcess[str]:
         """To its end."""
@@ -89,7 +91,7 @@ class TinyStudy:
         self.wait_for(process, lambda: sum('"epoch"' in line for line in self.events()) >= count)
 
     def tracker(self) -> Tracker:
-        return Tracker("tiny", self.uri)
+        return Tracker(self.name, self.uri)
 
     def trials(self) -> dict[str, Known]:
         return self.tracker().trials()

@@ -124,7 +124,7 @@ ADDRESSES = {
     "sqlite:///text.txt/x.db": "is a file",
     "sqlite:////dev/null": "is not a regular file",
     "ftp://somewhere/runs": "'ftp'",
-    "postgresql://me:secret@nowhere/runs": "psycopg2",
+    "postgresql://me:secret@nowhere/runs": "psycopg",
     "mysql://nowhere/runs": "MySQLdb",
     "mssql+pymssql://nowhere/runs": "pymssql",
     "http://": "names no server",

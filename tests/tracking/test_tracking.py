@@ -15,6 +15,7 @@ from gredkit.inference.saved import load_folder
 from gredkit.tracking.tracker import Tracker
 from gredkit.training.evaluation import evaluate
 
+MODEL = {"MLmodel", "model.json", "weights.safetensors"}
 ONE = WITHOUT_AXES.replace("(0, 1)", "(3,)")
 
 
@@ -79,7 +80,35 @@ def test_files_say_all_of_it_again(one_trial, monkeypatch):
     trained = load_folder(artifacts / "model").model.layers[0].encoder
     assert end == pytest.approx(trained.hop_weights(3).tolist(), rel=1e-5)
     assert start != pytest.approx(end, rel=1e-5)
-    assert {file.name for file in (artifacts / "model").iterdir()} == {"model.json", "weights.safetensors"}
+    assert {file.name for file in (artifacts / "model").iterdir()} == MODEL
+
+
+def test_the_dataset_has_its_name_the_hash_of_its_graphs_and_the_sizes_of_its_splits(one_trial):
+    study, known, _ = one_trial
+    tracker = study.tracker()
+    (given,) = tracker.client.get_run(known.run).inputs.dataset_inputs
+    hashes = json.loads(tracker.text(known.tags["mlflow.parentRunId"], "data.json"))
+    assert {given.dataset.name: [given.dataset.digest]} == hashes
+    sizes = {split: len(numbers) for split, numbers in ring_transfer(distance=2, graphs=40).splits.items()}
+    assert json.loads(given.dataset.profile) == {"num_rows": 40, **sizes}
+    found = tracker.search(f"dataset.name = 'ring_transfer' and dataset.digest = '{given.dataset.digest}'")
+    assert [run.info.run_id for run in found] == [known.run]
+
+
+def test_metrics_of_the_machine_are_tracked_if_the_environment_asks(one_trial, tmp_path, monkeypatch):
+    _, without, _ = one_trial
+    assert not [name for name in without.metrics if name.startswith("system/")]
+    monkeypatch.setenv("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "true")
+    study = TinyStudy(tmp_path, ONE)
+    result = study.run()
+    assert result.returncode == 0, result.stderr
+    (known,) = study.trials().values()
+    client = study.tracker().client
+    for name in ("cpu_utilization_percentage", "system_memory_usage_megabytes", "disk_usage_percentage"):
+        points = client.get_metric_history(known.run, f"system/{name}")
+        assert [point.step for point in points] == [0, 1, 2], name
+        assert all(point.value >= 0 for point in points)
+    assert known.tags["trial_id"] == without.tags["trial_id"]
 
 
 def test_what_K_came_to_and_the_training_score_are_kept(tmp_path):
@@ -138,7 +167,7 @@ def test_an_experiment_that_was_deleted_and_a_store_that_is_not_there_are_senten
 
 
 def test_a_trial_needs_few_requests(tmp_path):
-    """15, and one more each time that epochs are sent before its end; the study itself needs 20."""
+    """15, and one more each time that epochs are sent before its end; the study itself needs 19."""
     server = MlflowServer(tmp_path)
     try:
         result = TinyStudy(tmp_path / "study").run("--tracking-uri", server.uri)
@@ -149,7 +178,7 @@ def test_a_trial_needs_few_requests(tmp_path):
     batches = sum(request.startswith("POST") and "runs/log-batch" in request for request in asked)
     at_least = 2 * TRIALS + 1  # at the start and at the end of each, and the end of the study
     assert at_least <= batches <= at_least + 2 * TRIALS
-    assert 20 + 13 * TRIALS <= len(asked) <= 20 + 15 * TRIALS + batches - at_least
+    assert 19 + 13 * TRIALS <= len(asked) <= 19 + 15 * TRIALS + batches - at_least
 
 
 @pytest.fixture
@@ -177,8 +206,6 @@ def test_a_server_that_goes_away_is_told_later(server, tmp_path):
     for known in trials.values():
         history = tracker.client.get_metric_history(known.run, "train/loss")
         assert sorted(point.step for point in history) == list(range(40))
-        assert {file.path for file in tracker.client.list_artifacts(known.run, "model")} == {
-            "model/model.json",
-            "model/weights.safetensors",
-        }
+        stored = {file.path for file in tracker.client.list_artifacts(known.run, "model")}
+        assert stored == {f"model/{name}" for name in MODEL}
     assert not list(study.folder.glob(".gredkit/*/*/trial.json"))

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -142,21 +143,41 @@ def read_folder(path: str | Path, problems: Problems, all_files: bool = True) ->
     return GraphTables(tables, problems)
 
 
-def _read_parquet(path: Path) -> dict[str, Table]:
-    """One row per graph; the columns `nodes` and `edges` are lists of structs with the fields of the CSV files."""
+def read_frame(frame: pd.DataFrame, problems: Problems) -> GraphTables:
+    """The graphs of a table with the columns of graphs.parquet; without `graph` they are numbered."""
     import pyarrow as pa  # type: ignore[import-untyped]
-    from pyarrow import compute, parquet
+
+    if "graph" not in frame:
+        frame = frame.assign(graph=range(len(frame)))
+    try:
+        whole = pa.Table.from_pandas(frame, preserve_index=False)
+    except pa.ArrowException as error:
+        raise UserError(f"cannot read the table: {str(error).splitlines()[0]}") from None
+    return GraphTables(_nested(whole, "the table"), problems)
+
+
+def _read_parquet(path: Path) -> dict[str, Table]:
+    import pyarrow as pa
+    from pyarrow import parquet
 
     try:
         whole = parquet.read_table(path, partitioning=None)
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
+    return _nested(whole, str(path))
+
+
+def _nested(whole: Any, path: str) -> dict[str, Table]:
+    """One row per graph; the columns `nodes` and `edges` are lists of structs with the fields of the CSV files."""
+    import pyarrow as pa
+    from pyarrow import compute
+
     for field in whole.schema:
         if field.name not in ("nodes", "edges") and pa.types.is_nested(field.type):
             raise UserError(f"{path}: the column {field.name!r} is {field.type}: make it one value per graph")
     graphs = whole.drop_columns([name for name in ("nodes", "edges") if name in whole.column_names]).to_pandas()
     graphs.index = pd.RangeIndex(1, len(graphs) + 1)
-    tables = {"graphs": Table(graphs, str(path), "row")}
+    tables = {"graphs": Table(graphs, path, "row")}
     tables["graphs"].require(["graph"])
     for name in ("nodes", "edges"):
         if name not in whole.column_names:

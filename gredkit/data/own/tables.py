@@ -57,7 +57,7 @@ class Problems:
     """Handles invalid rows: raises for the first one, or collects the reasons for leaving them out.
 
     on_error: 'raise' or 'skip'
-    skipped_by: how to ask for skipping, quoted in the error message
+    skipped_by: how to ask for skipping, quoted in the error message; empty if nobody can
     """
 
     def __init__(self, on_error: str, skipped_by: str = "on_error='skip'"):
@@ -73,7 +73,7 @@ class Problems:
         for i in places[: 1 if self.raises else max(FEW - len(self.reasons), 0)]:
             reason = f"{table.place(table.rows.index[i])}: {sentence(table.rows.iloc[i])}"
             if self.raises:
-                raise UserError(f"{reason} (use {self.skipped_by} to leave it out)")
+                raise UserError(f"{reason} (use {self.skipped_by} to leave it out)" if self.skipped_by else reason)
             self.reasons.append(reason)
         return len(places) > 0
 
