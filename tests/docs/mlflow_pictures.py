@@ -18,13 +18,13 @@ from helpers.mlflow_server import MlflowServer
 from helpers.studies import TinyStudy
 
 STUDY = """
-study.axes = {'variant.encoder': ('lru', 'gru', 'mean')}
+study.axes = {'variant.encoder': ('lru', 'lstm', 'rnn', 'mean')}
 DATASETS = ('ring_transfer',)
 SEEDS = (0, 1, 2)
 EPOCHS = 15
 LAYERS = 1
 DIM = 16
-datasets.ring_transfer.distance = 4
+datasets.ring_transfer.distance = 2
 datasets.ring_transfer.graphs = 400
 """
 TRIALS = "tags.kind = 'trial' and tags.dataset = 'ring_transfer'"
@@ -46,24 +46,63 @@ def main(folder: Path) -> None:
 
 
 def take(tab: Browser, study: TinyStudy, folder: Path) -> None:
-    """The table of runs, the charts, two runs side by side, and the models."""
+    """The runs, their charts by variant, one of each variant side by side, and the best model."""
     experiment = study.tracker().experiment
-    runs = [known.run for known in sorted(study.trials().values(), key=lambda one: one.tags["variant"])]
+    trials = study.trials().values()
+    compared = [known.run for known in trials if known.tags["seed"] == "0"]
+    runs = f"{study.uri}/#/experiments/{experiment}/runs?searchFilter={quote(TRIALS)}"
     tab.width(1500)
-    page = f"{study.uri}/#/experiments/{experiment}"
-    trials = f"searchFilter={quote(TRIALS)}"
-    shots = {
-        "mlflow_runs": f"{page}/runs?{trials}",
-        "mlflow": f"{page}/runs?{trials}&compareRunsMode=CHART",
-        "mlflow_compare": f"{study.uri}/#/compare-runs?runs={quote(json.dumps(runs[::4]))}"
-        f"&experiments={quote(json.dumps([experiment]))}",
-        "mlflow_models": f"{page}/models",
-    }
-    for name, address in shots.items():
-        tab.open("about:blank")
-        tab.open(address)
-        time.sleep(8)
-        tab.screenshot(folder / f"{name}.png")
+    go(tab, runs)
+    click(tab, "[data-component-id='mlflow.assistant.chat_panel.close']")
+    click(tab, "[role=button]", "Model training")
+    go(tab, runs)
+    click(tab, "[role=gridcell] button")  # the trials below the run of the command
+    show(tab, "seed 0")
+    tab.screenshot(folder / "mlflow_runs.png")
+    go(tab, f"{runs}&compareRunsMode=CHART")
+    click(tab, "button", "Group by")
+    click(tab, "[role=menuitem], [role=menuitemcheckbox], [role=option]", "variant")
+    show(tab, "Group: ")
+    tab.screenshot(folder / "mlflow.png")
+    chosen = f"runs={quote(json.dumps(compared))}&experiments={quote(json.dumps([experiment]))}"
+    go(tab, f"{study.uri}/#/compare-runs?{chosen}")
+    show(tab, "Run Name:")
+    tab.screenshot(folder / "mlflow_compare.png")
+    go(tab, f"{study.uri}/#/experiments/{experiment}/models")
+    show(tab, "Ready")
+    tab.screenshot(folder / "mlflow_models.png")
+
+
+def go(tab: Browser, address: str) -> None:
+    """Open a view of MLflow, from nothing, since a change of what follows # loads no page."""
+    tab.open("about:blank")
+    tab.open(address)
+    show(tab, "Experiments")
+
+
+def show(tab: Browser, text: str) -> None:
+    """Wait for a text, and then until nothing moves any more."""
+    until = time.monotonic() + WAIT
+    while text not in tab.run("document.body.innerText"):
+        assert time.monotonic() < until, f"MLflow does not show {text!r}"
+        time.sleep(0.2)
+    before = None
+    while before != (now := tab.run("document.body.innerHTML.length")):
+        before = now
+        time.sleep(2)
+
+
+def click(tab: Browser, kind: str, text: str = "") -> None:
+    """Click the last element of a kind with this text, once there is one."""
+    found = (
+        f"[...document.querySelectorAll({json.dumps(kind)})]"
+        f".filter(one => one.textContent.trim() === {json.dumps(text)}).at(-1)"
+    )
+    until = time.monotonic() + WAIT
+    while not tab.run(f"!!{found}"):
+        assert time.monotonic() < until, f"MLflow has no {kind} {text!r}"
+        time.sleep(0.2)
+    tab.click(found)
 
 
 if __name__ == "__main__":

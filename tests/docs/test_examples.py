@@ -187,8 +187,10 @@ ELSEWHERE = [  # test_run.py runs every study, test_bench_command.py every bench
     ["-m", "gredkit.bench", "training", "--json", "FILE"],
     ["-m", "gredkit.bench", "--profile", "zinc"],
     ["tests/quoted.py", "--write"],
+    ["tests/docs/mlflow_pictures.py"],
     ["-m", "pytest", "-n", "2", "tests/chaos/test_kills.py", "--long"],
     ["-m", "pytest", "-n", "2", "tests/chaos"],
+    ["-m", "pytest", "tests/chaos/test_shared_server.py", "--long", "-k", "many_share"],
 ]
 OTHERS = [command for command in all_commands() if command not in [*PREPARED, *ELSEWHERE]]  # so that none is forgotten
 SMALLER = {"gredkit.bench": ("--quick",), "gredkit.data": ("--data", "."), "gredkit.run": ("--dry-run", *TINY)}
