@@ -20,7 +20,7 @@ from gredkit.tracking.tracker import Tracker
 from gredkit.trials.state import BROKEN, ENDED, UNDECIDED, TrialState
 from gredkit.trials.trial import Trial
 
-PATIENCE = 60.0  # seconds to wait until MLflow has everything that the next stage depends on
+PATIENCE = 60.0  # seconds to wait for each next trial, until MLflow has all that the next stage depends on
 
 
 class Stages:

@@ -59,16 +59,18 @@ class Forwarder:
             return frozenset(self._refused)
 
     def flush(self, patience: float) -> int:
-        """Wait until ended trials are sent, at most `patience` seconds; returns how many still wait.
+        """Wait until ended trials are sent, but only so many seconds for the next one; returns how many still wait.
 
         Those that MLflow has refused do not wait: the next invocation tries again.
         """
-        began = time.monotonic()
+        since, before = time.monotonic(), -1
         while True:
             with self._lock:
                 left = len(self._ended)
-            waited = time.monotonic() - began
-            if not left or waited > (min(patience, FULL) if self._is_full else patience):
+            if left != before:  # a slow store may need long for many trials
+                since, before = time.monotonic(), left
+            waited = time.monotonic() - since
+            if not left or waited >= (min(patience, FULL) if self._is_full else patience):
                 return left
             time.sleep(0.05)
 

@@ -205,7 +205,7 @@ def test_who_stops_in_an_early_round_keeps_later_ones_in_the_report(study):
 
 
 def test_what_no_round_asks_for_is_not_in_the_report(study):
-    assert len(study.train(plan_of("base", "worse", looks=(12,)))) == 24
+    assert len(study.train(plan_of("base", "worse", looks=(6,)))) == 12
     assert study.train(plan_of("base", "worse")) == []
     assert seeds(study) == {"base": 5, "worse": 5}
 

@@ -65,6 +65,21 @@ def test_who_lost_a_claim_does_not_get_it_back_by_claiming_once_more(tmp_path):
         assert claims.take("it", "paused", lambda other: True) == "heir"
 
 
+def test_claims_that_others_have_are_read_once(tmp_path, monkeypatch):
+    """A study has two claims for each trial, and MLflow gives all of them or none."""
+    with shared_store("sqlite", tmp_path) as uri:
+        first, second = Claims(Tracker("tiny", uri)), Claims(Tracker("tiny", uri))
+        for nth in range(5):
+            assert first.take(f"trial {nth}", "first", lambda other: True) == "first"
+        client, read = second._runs.client, []
+        asked = client.get_run
+        monkeypatch.setattr(client, "get_run", lambda run: read.append(run) or asked(run), raising=False)
+        owners = [second.take(f"trial {nth}", "second", lambda other: False) for nth in range(5)]
+        assert owners == ["second"] * 5
+        assert len(read) == 1
+        assert [first.take(f"trial {nth}", "first", lambda other: True) for nth in range(5)] == ["second"] * 5
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "server"])
 def test_two_folders_that_start_together_train_every_trial_once(kind, tmp_path):
     with shared_store(kind, tmp_path) as uri:
