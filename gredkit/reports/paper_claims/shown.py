@@ -50,8 +50,8 @@ class Shown:
         ahead, behind = (self.better, self.worse) if samples.difference >= 0 else (self.worse, self.better)
         by = f"by {significant(abs(samples.difference))}"
         if not self._is_different:
-            words = note(self.found) or str(self.found.verdict)
-            return f"{ahead} is ahead of {behind} {by}, {words}"
+            has_reason = self.found.verdict == Verdict.UNTESTED or self.found.look.flattered
+            return f"{ahead} is ahead of {behind} {by}, {note(self.found) if has_reason else self.found.verdict}"
         ends = sorted(abs(end) for end in (self.found.low, self.found.high))
         far = f", margin {significant(self.margin, 2)}" if self.is_far else ""
         return (
