@@ -8,7 +8,7 @@ import pytest
 
 from gredkit.ablation.launchers.cluster.shared import STOP
 from gredkit.ablation.launchers.cluster.task import train
-from gredkit.ablation.launchers.ray import IN_VAIN, Ray, RayJob, no_node
+from gredkit.ablation.launchers.ray import IN_VAIN, Ray, RayJob
 from gredkit.ablation.plan import make_plan
 from gredkit.config.source import Source
 from gredkit.errors import UserError
@@ -75,14 +75,3 @@ def test_a_trial_is_given_up_when_its_tasks_are_lost_one_after_another_without_a
 def test_what_ray_could_not_give_is_refused(settings, said):
     with pytest.raises(UserError, match=said):
         Ray(1, **settings)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [
-        ({"CPU": 1, "GPU": 0, "memory": 0}, "1 CPU"),
-        ({"CPU": 2, "GPU": 0.5, "memory": 3 * 2**29}, "2 CPUs and 0.5 GPU and 1.5 GB of memory"),
-    ],
-)
-def test_what_no_node_has_is_said_in_full(wanted, said):
-    assert no_node(wanted) == f"no node of Ray has {said} for a trial"
