@@ -2,6 +2,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,11 @@ class RayJob(Job):
 
     def kill(self) -> None:
         self._is_stopped, self._killed_at = True, time.monotonic()
-        self._ray.cancel(self.task, force=True)
+        self._cancel()
+
+    def _cancel(self) -> None:
+        with suppress(self._ray.exceptions.RayError, ConnectionError):  # the Ray that had it is away
+            self._ray.cancel(self.task, force=True)
 
     def _given_up(self) -> tuple[Lost, str] | None:
         """How it ended if the task still seems to wait or to run: it was killed, or there is no node for it."""
@@ -164,7 +169,7 @@ class RayJob(Job):
         self._lacking_since = (self._lacking_since or now) if lack else 0.0
         if not lack or now < self._lacking_since + NO_ROOM:
             return None
-        self._ray.cancel(self.task, force=True)
+        self._cancel()
         return Lost.KILLED, lack
 
     def _submitted_again(self) -> bool:
