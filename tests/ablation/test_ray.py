@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from gredkit.ablation.launchers.cluster.nodes import Nodes
 from gredkit.ablation.launchers.cluster.shared import STOP
 from gredkit.ablation.launchers.cluster.task import train
-from gredkit.ablation.launchers.ray import IN_VAIN, Ray, RayJob, no_node
+from gredkit.ablation.launchers.ray import IN_VAIN, Ray, RayJob
 from gredkit.ablation.plan import make_plan
 from gredkit.config.source import Source
 from gredkit.errors import UserError
@@ -77,12 +78,51 @@ def test_what_ray_could_not_give_is_refused(settings, said):
         Ray(1, **settings)
 
 
+NODES = [
+    {"NodeID": "a", "Alive": True, "Resources": {"CPU": 4.0, "GPU": 1.0, "memory": 8.0 * 2**30}},
+    {"NodeID": "b", "Alive": True, "Resources": {"CPU": 3.0}},
+    {"NodeID": "c", "Alive": False, "Resources": {}},
+]
+
+
+@pytest.fixture
+def nodes_with():
+    """What is known if Ray says so about its nodes; this process belongs to the node `a`."""
+
+    def make(said):
+        nodes = Nodes()
+        context = SimpleNamespace(get_node_id=lambda: "a")
+        nodes.ray = SimpleNamespace(
+            nodes=lambda: said, get_runtime_context=lambda: context, exceptions=nodes.ray.exceptions
+        )
+        return nodes
+
+    return make
+
+
+@pytest.mark.needs("ray")
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "room", "said"),
     [
-        ({"CPU": 1, "GPU": 0, "memory": 0}, "1 CPU"),
-        ({"CPU": 2, "GPU": 0.5, "memory": 3 * 2**29}, "2 CPUs and 0.5 GPU and 1.5 GB of memory"),
+        ((1, 0, 0), 7, ""),
+        ((2, 0, 0), 3, ""),
+        ((1, 0.5, 0), 2, ""),
+        ((1, 0, 3 * 2**30), 2, ""),
+        ((5, 0, 0), 0, "no node of Ray has 5 CPUs for a trial: correct launchers.ray.…"),
+        (
+            (1, 2, 3 * 2**29),
+            0,
+            "no node of Ray has 1 CPU and 2 GPUs and 1.5 GB of memory for a trial: correct launchers.ray.…",
+        ),
     ],
 )
-def test_what_no_node_has_is_said_in_full(wanted, said):
-    assert no_node(wanted) == f"no node of Ray has {said} for a trial"
+def test_how_many_trials_the_nodes_have_room_for(wanted, room, said, nodes_with):
+    nodes, wanted = nodes_with(NODES), dict(zip(("CPU", "GPU", "memory"), wanted, strict=True))
+    assert nodes.room(wanted) == room
+    assert nodes.lack(wanted) == said
+
+
+@pytest.mark.needs("ray")
+def test_without_the_node_that_the_command_belongs_to_no_trial_can_be_trained(nodes_with):
+    nodes = nodes_with([{**NODES[0], "Alive": False}, NODES[1]])
+    assert nodes.lack({"CPU": 1, "GPU": 0, "memory": 0}) == "the Ray that this command was connected to has ended"

@@ -2,6 +2,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from gredkit.ablation.launchers.cluster.nodes import Nodes
 from gredkit.ablation.launchers.cluster.shared import STOP
 from gredkit.ablation.launchers.cluster.task import entry
 from gredkit.ablation.memory import trial_bytes
-from gredkit.errors import cause
+from gredkit.errors import UserError, cause
 from gredkit.registry import LAUNCHERS
 from gredkit.system.resources import resources
 from gredkit.trials.folder import TrialFolder
@@ -21,7 +22,7 @@ from gredkit.trials.state import TrialState
 from gredkit.trials.trial import Trial
 
 IN_VAIN = 3  # tasks of a trial that are lost one after another without an epoch, before it is given up
-NO_ROOM = 60.0  # seconds until a trial is given up that no node has room for any more
+NO_ROOM = 60.0  # seconds until a trial is given up that no node has room for any more, or can be asked for
 PATIENCE = 5.0  # seconds until a task that was cancelled counts as gone
 OURS = "GREDKIT_"  # what the names of our environment variables begin with
 
@@ -77,10 +78,13 @@ class Ray(Launcher):
 
     def start(self, folder: Path) -> Job:
         if self._is_ours:
-            self.nodes.start(self.jobs * self._cpus)
+            try:
+                self.nodes.start(self.jobs * self._cpus)
+            except UserError as error:
+                raise Refused(str(error)) from error
         wanted = _wanted(TrialFolder(folder).trial(), self._cpus, self._gpus, self._memory)
-        if not self.nodes.room(wanted):
-            raise Refused(f"{no_node(wanted)}: correct launchers.ray.…")
+        if lack := self.nodes.lack(wanted):
+            raise Refused(lack)
         (folder / STOP).unlink(missing_ok=True)
         job = RayJob(self, folder, wanted)
         self._running.append(job)
@@ -120,7 +124,7 @@ class RayJob(Job):
         self._launcher, self._ray, self._folder, self._wanted = launcher, launcher.nodes.ray, folder, wanted
         self._epochs = self._count_epochs()
         self._in_vain = 0  # tasks that were lost without a new epoch
-        self._killed_at = self._without_room_since = 0.0
+        self._killed_at = self._lacking_since = 0.0
         self._is_stopped = self.is_over = False
         self.task = launcher.submit(folder, wanted)
 
@@ -154,21 +158,23 @@ class RayJob(Job):
 
     def kill(self) -> None:
         self._is_stopped, self._killed_at = True, time.monotonic()
-        self._ray.cancel(self.task, force=True)
+        self._cancel()
+
+    def _cancel(self) -> None:
+        with suppress(self._ray.exceptions.RayError, ConnectionError):  # the Ray that had it is away
+            self._ray.cancel(self.task, force=True)
 
     def _given_up(self) -> tuple[Lost, str] | None:
         """How it ended if the task still seems to wait or to run: it was killed, or there is no node for it."""
         now = time.monotonic()
         if self._killed_at:
             return (Lost.KILLED, "it was stopped at once, as asked") if now > self._killed_at + PATIENCE else None
-        if self._launcher.nodes.room(self._wanted):
-            self._without_room_since = 0.0
+        lack = self._launcher.nodes.lack(self._wanted)
+        self._lacking_since = (self._lacking_since or now) if lack else 0.0
+        if not lack or now < self._lacking_since + NO_ROOM:
             return None
-        self._without_room_since = self._without_room_since or now
-        if now < self._without_room_since + NO_ROOM:
-            return None
-        self._ray.cancel(self.task, force=True)
-        return Lost.KILLED, f"{no_node(self._wanted)} any more"
+        self._cancel()
+        return Lost.KILLED, lack
 
     def _submitted_again(self) -> bool:
         """Submit the trial again unless its tasks have been lost in vain."""
@@ -181,14 +187,6 @@ class RayJob(Job):
 
     def _count_epochs(self) -> int:
         return len(TrialFolder(self._folder).epochs())
-
-
-def no_node(wanted: Mapping[str, float]) -> str:
-    """The sentence that a trial asks for too much."""
-    said = [f"{wanted['CPU']:g} CPU{'s' if wanted['CPU'] > 1 else ''}"]
-    said += [f"{wanted['GPU']:g} GPU{'s' if wanted['GPU'] > 1 else ''}"] if wanted["GPU"] else []
-    said += [f"{wanted['memory'] / 2**30:g} GB of memory"] if wanted["memory"] else []
-    return f"no node of Ray has {' and '.join(said)} for a trial"
 
 
 def _wanted(trial: Trial, cpus: int, gpus: float | None, memory_gb: float | None) -> Mapping[str, float]:

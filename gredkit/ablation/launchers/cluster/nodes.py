@@ -29,10 +29,12 @@ class Nodes:
     def __init__(self) -> None:
         self.ray = _ray()
         self._known: list[Mapping[str, float]] = []
+        self._home, self._is_lost = "", False  # the node that this process belongs to
         self._asked = -EVERY
 
     def start(self, cpus: int) -> None:
         """Start a Ray on this machine unless it runs; it ends with this process, and its tasks share so many CPUs."""
+        os.environ.setdefault("RAY_worker_niceness", "0")  # by default its tasks give way to all other programs
         self._init({"address": "local", "num_cpus": cpus, "object_store_memory": OBJECTS}, "Ray did not start here")
 
     def connect(self, address: str) -> None:
@@ -46,10 +48,20 @@ class Nodes:
         """How many trials that want these resources fit on all nodes together, if nobody else used them."""
         if time.monotonic() - self._asked >= EVERY:
             with suppress(ConnectionError, self.ray.exceptions.RayError):  # what was known still holds
-                self._known = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+                nodes = self.ray.nodes()
+                self._known = [node["Resources"] for node in nodes if node["Alive"]]
+                self._home = self._home or self.ray.get_runtime_context().get_node_id()
+                self._is_lost = any(node["NodeID"] == self._home and not node["Alive"] for node in nodes)
             self._asked = time.monotonic()
         asked = {name: amount for name, amount in wanted.items() if amount}
         return sum(int(min(has.get(name, 0) / amount for name, amount in asked.items())) for has in self._known)
+
+    def lack(self, wanted: Mapping[str, float]) -> str:
+        """Why no trial that wants these resources can be trained; empty if one can."""
+        room = self.room(wanted)
+        if self._is_lost:  # tasks can neither be submitted nor cancelled any more
+            return "the Ray that this command was connected to has ended"
+        return "" if room else f"no node of Ray has {_said(wanted)} for a trial: correct launchers.ray.…"
 
     def _init(self, options: Mapping[str, Any], otherwise: str) -> None:
         if self.ray.is_initialized():
@@ -92,6 +104,14 @@ def _check_answers(address: str) -> None:
         socket.create_connection((found[2], int(found[3])), timeout=ANSWER).close()
     except (OSError, OverflowError) as error:
         raise UserError(f"no Ray answers at {address}: {cause(error)}") from error
+
+
+def _said(wanted: Mapping[str, float]) -> str:
+    """What a trial asks for, in words."""
+    said = [f"{wanted['CPU']:g} CPU{'s' if wanted['CPU'] > 1 else ''}"]
+    said += [f"{wanted['GPU']:g} GPU{'s' if wanted['GPU'] > 1 else ''}"] if wanted["GPU"] else []
+    said += [f"{wanted['memory'] / 2**30:g} GB of memory"] if wanted["memory"] else []
+    return " and ".join(said)
 
 
 def _ray() -> Any:
