@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("has_gpu", "visible"), [(True, "3"), (False, "")])
 def test_the_process_of_a_trial_sees_the_gpus_of_its_task_and_no_others(has_gpu, visible, folder, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    monkeypatch.setattr(sys.modules["__main__"], "__file__", "ray/default_worker.py")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "ray/default_worker.py", raising=False)
     assert train(str(folder.path), 1, 1, has_gpu) == (TrialState.FINISHED, "")
     process, _, seen = folder.path.with_name("seen").read_text().splitlines()[-1].partition(" ")
     assert (process != str(os.getpid()), seen) == (True, visible)
@@ -48,7 +48,7 @@ def test_the_process_of_a_trial_sees_the_gpus_of_its_task_and_no_others(has_gpu,
 
 
 def test_a_task_that_finds_the_stop_file_stops_after_an_epoch(folder, monkeypatch):
-    monkeypatch.setattr(sys.modules["__main__"], "__file__", "ray/default_worker.py")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "ray/default_worker.py", raising=False)
     (folder.path / STOP).touch()
     state, _ = train(str(folder.path), 1, 1, False)
     assert state == TrialState.INTERRUPTED

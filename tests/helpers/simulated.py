@@ -168,7 +168,9 @@ class Store:
     def _create_run(self, experiment, start, tags, name):
         info = {"run_id": uuid.UUID(int=self._chance.getrandbits(128)).hex, "start_time": start or 0, "end_time": None}
         data = SimpleNamespace(tags={}, metrics={}, params={}, history=defaultdict(dict), files=Counter())
-        run = SimpleNamespace(info=SimpleNamespace(**info, status="RUNNING", lifecycle_stage="active"), data=data)
+        run = SimpleNamespace(
+            info=SimpleNamespace(**info, status="RUNNING", lifecycle_stage="active", artifact_uri="files"), data=data
+        )
         self._runs[run.info.run_id] = run
         for key, value in tags.items():
             self._tag(run, key, value)

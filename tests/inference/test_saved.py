@@ -16,6 +16,7 @@ from gredkit.data.objectives import KINDS, objective
 from gredkit.data.task import GraphSpec
 from gredkit.errors import UserError
 from gredkit.inference.about import CHECKSUM, FORMAT, SavedModel
+from gredkit.inference.mlmodel import MLMODEL
 from gredkit.inference.saved import ABOUT, WEIGHTS, load_folder, save
 from gredkit.registry import AGGREGATORS, ENCODERS, POSITIONAL, SEQUENCES
 
@@ -77,7 +78,7 @@ def test_an_objective_knows_its_kind(kind):
 
 
 def test_files_hold_plain_numbers_and_json(folder):
-    assert sorted(file.name for file in folder.iterdir()) == [ABOUT, WEIGHTS]
+    assert sorted(file.name for file in folder.iterdir()) == [MLMODEL, ABOUT, WEIGHTS]
     assert json.loads((folder / ABOUT).read_text())["format"] == FORMAT
     content = (folder / WEIGHTS).read_bytes()
     size = int.from_bytes(content[:8], "little")
