@@ -121,6 +121,10 @@ class Client:
             self._files[run.info.run_id] = get_artifact_repository(run.info.artifact_uri, tracking_uri=self._uri)
         return run
 
+    def forget(self, run: str) -> None:
+        """Forget where the files of a run are, because none is sent for now."""
+        self._files.pop(run, None)
+
     def log_artifact(self, run: str, path: str, folder: str | None = None) -> None:
         """Send a file; MLflow's own method would first ask where the files of the run are."""
         if run in self._files:

@@ -148,6 +148,7 @@ class Tracker(StudyRuns):
     def forget(self, run: str) -> None:
         """Forget what a run has, because nothing more is sent to it for now."""
         self._had.pop(run, None)
+        self.client.forget(run)
 
     def create(self, start: int, tags: Mapping[str, str], name: str) -> str:
         """Create an empty run for a trial."""

@@ -139,7 +139,7 @@ def test_none_is_lost_none_is_trained_twice_and_the_driver_stays_small(simulatio
     assert calls < 30 * len(trials)  # as many for each trial, however many trials there are
     assert most_per_second(store.calls) < 50  # two threads that wait for each answer
     assert most_per_second(simulation.reads) < FEW / TICK + 2 * AT_ONCE + 20  # of folders, with any number of workers
-    assert kept[0] < 1000  # bytes for each trial that has ended
+    assert kept[0] < 1500  # bytes for each trial that has ended
     if is_long:
         busiest, reads = most_per_second(store.calls), most_per_second(simulation.reads)
         print(f"\n{seconds / 3600:.1f} hours, {calls} calls: {calls / len(trials):.1f} for each trial,")
