@@ -130,7 +130,8 @@ class Store:
 
     def __init__(self, clock, seconds=0.04, failing=0.01, away=()):
         self.clock, self._seconds, self._failing, self._away = clock, seconds, failing, away
-        self.calls, self.asked = Counter(), Counter()
+        self.calls: Counter[int] = Counter()
+        self.asked: Counter[str] = Counter()
         self._chance, self._runs, self._by_tag = random.Random(3), {}, defaultdict(list)
 
     def __getattr__(self, name):
@@ -263,7 +264,9 @@ class Workers(Launcher):
         super().__init__(jobs)
         self._clock, self._fates, self._epochs, self._seconds = clock, fates, epochs, 60 * minutes
         self._chance, self._due, self._order = random.Random(4), [], itertools.count()
-        self.trained, self.attempts, self.results = Counter(), Counter(), Counter()  # epochs by trial and number
+        self.trained: Counter[str] = Counter()  # epochs of each trial
+        self.attempts: Counter[str] = Counter()
+        self.results: Counter[str] = Counter()
         self.running, self.most = set(), 0
         self.looking = lambda: None  # what a test does at each check
 
