@@ -49,7 +49,7 @@ def dry_run(source: Source, launcher: str, jobs: int | None, console: Console) -
         said = f"{said}; {repeats(plan)}"
     say(console, said)
     path = _between(few.path, many.path)
-    say(console, f"With a job for every trial it takes {path}: the longest of each round, one after another.")
+    say(console, f"The critical path is {path}: the longest trial of each round, one after another.")
     say(console, f"It costs {_hours(few.cores, many.cores, 'core')}{_hours(few.gpus, many.gpus, 'GPU', ' and ')}.")
     if chosen.place != Launcher.place:
         count = torch.get_num_threads()

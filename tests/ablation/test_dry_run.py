@@ -83,7 +83,7 @@ def test_what_trials_are_given_and_what_they_cost(lines_of):
     each, said, path, cost = lines[-4:]
     assert re.fullmatch(r"Each trial has 1 core\. The largest may need \d\.\d GB of memory, the longest \d+ s\.", each)
     assert said == total(lines)
-    assert re.fullmatch(r"With a job for every trial it takes \d+ s: the longest of each round, .+", path)
+    assert re.fullmatch(r"The critical path is \d+ s: the longest trial of each round, one after another\.", path)
     assert re.fullmatch(r"It costs [\de.-]+ core-hours\.", cost)
 
 

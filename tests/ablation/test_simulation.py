@@ -62,7 +62,7 @@ class Simulation:
         self.clock = Clock()
         self.store = Store(self.clock, away=[(600, 1500)])
         self.workers = Workers(jobs, self.clock, self.fates, SETTINGS["fit.epochs"], minutes)
-        self.reads: Counter = Counter()
+        self.reads: Counter[int] = Counter()
         monkeypatch.setattr(invocation, "make_plan", lambda source: self.plan)
         monkeypatch.setattr(invocation, "launcher_for", lambda *arguments: self.workers)
         monkeypatch.setattr(tracker, "connect", lambda uri: Client(self.store, uri))
@@ -87,7 +87,7 @@ class Simulation:
 
 def most_per_second(counted, over=60):
     """The largest mean over so many seconds."""
-    windows: Counter = Counter()
+    windows: Counter[int] = Counter()
     for second, count in counted.items():
         windows[second // over] += count
     return max(windows.values()) / over
@@ -105,7 +105,7 @@ def simulation(tmp_path, monkeypatch, is_long):
 
 def test_none_is_lost_none_is_trained_twice_and_the_driver_stays_small(simulation, is_long):
     workers, store, trials = simulation.workers, simulation.store, simulation.plan.trials
-    kept: list = []
+    kept: list[float] = []
 
     def look():
         """Measure what the driver has allocated since a fifth of the trials has ended, and not freed at four fifths."""

@@ -266,9 +266,9 @@ class Workers(Launcher):
         super().__init__(jobs)
         self._clock, self._fates, self._epochs, self._seconds = clock, fates, epochs, 60 * minutes
         self._chance, self._due, self._order = random.Random(4), [], itertools.count()
-        self.trained: Counter = Counter()  # epochs, by trial and number
-        self.attempts: Counter = Counter()
-        self.results: Counter = Counter()
+        self.trained: Counter[str] = Counter()  # epochs of each trial
+        self.attempts: Counter[str] = Counter()
+        self.results: Counter[str] = Counter()
         self.running, self.most = set(), 0
         self.looking = lambda: None  # what a test does at each check
 

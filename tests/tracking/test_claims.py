@@ -73,7 +73,12 @@ def test_claims_that_others_have_are_read_once(tmp_path, monkeypatch):
             assert first.take(f"trial {nth}", "first", lambda other: True) == "first"
         client, read = second._runs.client, []
         asked = client.get_run
-        monkeypatch.setattr(client, "get_run", lambda run: read.append(run) or asked(run), raising=False)
+
+        def get_run(run):
+            read.append(run)
+            return asked(run)
+
+        monkeypatch.setattr(client, "get_run", get_run, raising=False)
         owners = [second.take(f"trial {nth}", "second", lambda other: False) for nth in range(5)]
         assert owners == ["second"] * 5
         assert len(read) == 1

@@ -42,7 +42,7 @@ def wait_for(holds):
 
 
 def test_a_trial_that_cannot_be_sent_does_not_hold_up_the_others(sent, tmp_path):
-    said = []
+    said: list[str] = []
     sending = Forwarder(Beating(), said.append)
     for name in ("bad", "one", "two", "three"):
         sending.watch(TrialFolder(tmp_path / name))
