@@ -197,13 +197,6 @@ static index_t sets_of_share(index_t sets) {
 static size_t of_nodes(const Encoder *of) { return (size_t)(columns_of(of) + 1) * padded((int)of->d) + 2 * columns_of(of); }
 static size_t of_sets(const Encoder *of) { return (size_t)(padded((int)of->d) + 1) * 3 * columns_of(of); }
 
-/* sum[j] += the same numbers of the other shares, in their order */
-static void add_up(float *restrict sum, int length, index_t count, size_t share) {
-  for (index_t c = 1; c < count; c++)
-#pragma omp simd
-    for (int j = 0; j < length; j++) sum[j] += sum[c * share + j];
-}
-
 /* The room of a thread for a tile: rows of y or z, of products [TILE, w] and of gradients of queries or reads [TILE, D]. */
 typedef struct {
   float *in, *product, *more, *g, *slopes;
@@ -238,11 +231,14 @@ static void sets_backward(const Encoder *of, const Index *index, index_t begin, 
                           const Tile *tile, const float *into_q, const float *into_kv, float *into_z, float *share) {
   const int d = (int)of->d, w = padded(d), D = columns_of(of);
   float *of_kv = share + D, *restrict bias = share + (size_t)w * 3 * D;
-  const float *row[TILE];
-  int targets = 0, own[TILE];
+  const float *row[TILE], *rows = z + begin * d;
+  int targets = 0, own[TILE], ld = d;
+  if (d % MR) { /* a copy, because blocks of MR columns would read beyond the end of z */
+    for (int i = 0; i < count; i++) memcpy(tile->in + (size_t)i * w, rows + (size_t)i * d, sizeof(float) * d);
+    rows = tile->in, ld = w;
+  }
   for (int i = 0; i < count; i++) {
     const float *restrict g = into_kv + (begin + i) * 2 * D;
-    memcpy(tile->in + (size_t)i * w, z + (begin + i) * d, sizeof(float) * d);
 #pragma omp simd
     for (int j = 0; j < 2 * D; j++) bias[D + j] += g[j];
     if (index->node[begin + i] < 0) continue;
@@ -252,11 +248,11 @@ static void sets_backward(const Encoder *of, const Index *index, index_t begin, 
     for (int j = 0; j < D; j++) bias[j] += g_q[j];
     own[targets++] = i;
   }
-  pointers(row, tile->in, count, w);
+  pointers(row, rows, count, ld);
   outer_sum(row, d, into_kv + begin * 2 * D, 2 * D, 2 * D, count, of_kv, 3 * D);
   pointers(row, into_kv + begin * 2 * D, count, 2 * D);
   rows_times_packed(row, count, 2 * D, weights->kv, d, tile->product, w, 0);
-  for (int i = 0; i < targets; i++) row[i] = tile->in + (size_t)own[i] * w;
+  for (int i = 0; i < targets; i++) row[i] = rows + (size_t)own[i] * ld;
   outer_sum(row, d, tile->g, D, D, targets, share, 3 * D);
   pointers(row, tile->g, targets, D);
   rows_times_packed(row, targets, D, weights->q, d, tile->more, w, 0);

@@ -177,14 +177,18 @@ typedef struct {
   float *U, *into, *out, *bias, *inside, *out_bias, *empty;
 } Share;
 
-static Share share_of(const Encoder *of, float *memory, size_t *size) {
+static size_t share_size(const Encoder *of) {
+  const size_t q = padded((int)of->n), w = padded((int)of->d);
+  return (q + w + 1) * row_of(of) + (q + 2) * w + q;
+}
+
+static Share share_of(const Encoder *of, float *memory) {
   const size_t q = padded((int)of->n), w = padded((int)of->d), ld = row_of(of);
   Share to = {.U = memory, .into = memory + q * ld, .bias = memory + (q + w) * ld};
   to.out = to.bias + ld;
   to.inside = to.out + q * w;
   to.out_bias = to.inside + q;
   to.empty = to.out_bias + w;
-  *size = (q + w + 1) * ld + (q + 2) * w + q;
   return to;
 }
 
@@ -265,11 +269,11 @@ static void part_inputs_backward(const Encoder *of, const States *index, index_t
     const float *p = g->p + (begin - index->begin[part]) * ld;
     for (int i = 0; i < count; i++) {
       const float *restrict from = p + (size_t)i * ld;
-      memcpy(g->in + (size_t)i * w, z + index->set[begin + i] * d, sizeof(float) * d); /* products read whole vectors */
+      row[i] = z + index->set[begin + i] * d;
+      if (d % MR) row[i] = memcpy(g->in + (size_t)i * w, row[i], sizeof(float) * d); /* products read blocks of MR columns */
 #pragma omp simd
       for (int j = 0; j < all; j++) to->bias[j] += from[j];
     }
-    pointers(row, g->in, count, w);
     outer_sum(row, d, p, ld, all, count, to->into, ld);
     pointers(row, p, count, ld);
     rows_times_packed(row, count, all, weights->into_back, d, g->product, w, 0);
@@ -280,40 +284,40 @@ static void part_inputs_backward(const Encoder *of, const States *index, index_t
   }
 }
 
-/* The gradients of the weights from one row of the sums over all parts: of U, of W_in, the bias, or of W_out. */
-static void add_row(const Encoder *of, int which, float *shares, size_t share, float *const *into) {
-  const int n = (int)of->n, d = (int)of->d, gates = GATES[of->kind], is_out = which > n + d;
-  const int at = which < n ? which : which < n + d ? which - n : is_out ? which - n - d - 1 : 0;
-  const Share sums = share_of(of, shares, &(size_t){0});
-  const int length = is_out ? d : gates_of(of);
-  float *restrict sum = which < n ? sums.U + (size_t)at * row_of(of)
-                        : which < n + d ? sums.into + (size_t)at * row_of(of)
-                        : is_out ? sums.out + (size_t)at * padded(d) : sums.bias;
-  for (index_t c = 1; c < of->cuts; c++)
-#pragma omp simd
-    for (int i = 0; i < length; i++) sum[i] += sum[c * share + i];
-  if (is_out)
-    for (int i = 0; i < d; i++) into[OUT][(size_t)i * n + at] = sum[i];
-  float *const to = which < n ? into[U] : which < n + d ? into[INTO] : into[BIAS];
-  const size_t apart = which < n ? n : which < n + d ? d : 1;
-  for (int gate = 0; gate < gates && !is_out; gate++)
-    for (int i = 0; i < n; i++) to[((size_t)gate * n + i) * apart + at] = sum[gate * padded(n) + i];
+/* A column of a matrix [gates n, columns], to which the parts have added in a row of their shares; `sum` is that of part 0. */
+static void add_column(const Encoder *of, float *sum, size_t share, float *to, size_t columns) {
+  const size_t n = of->n, q = padded((int)n);
+  add_up(sum, gates_of(of), of->cuts, share);
+  for (int gate = 0; gate < GATES[of->kind]; gate++)
+    for (size_t i = 0; i < n; i++) to[(gate * n + i) * columns] = sum[gate * q + i];
+}
+
+/* What one thread adds up: the biases, and z of the empty set. */
+static void add_rows(const Encoder *of, const Share *sums, size_t share, float *into_empty, float *const *into) {
+  const int n = (int)of->n, d = (int)of->d, gates = GATES[of->kind];
+  add_column(of, sums->bias, share, into[BIAS], 1);
+  memcpy(into[INSIDE], into[BIAS], sizeof(float) * gates * n);
+  add_up(sums->inside, n, of->cuts, share);
+  if (of->kind == GRU) memcpy(into[INSIDE] + 2 * n, sums->inside, sizeof(float) * n);
+  add_up(sums->out_bias, d, of->cuts, share);
+  memcpy(into[OUT_BIAS], sums->out_bias, sizeof(float) * d);
+  add_up(sums->empty, d, of->cuts, share);
+  for (int j = 0; j < d; j++) into_empty[j] += sums->empty[j];
 }
 
 /* Without `records` they are computed again. */
 int recurrent_backward(int threads, const Encoder *of, const Index *whole, const float *z, const float *const *weights,
                        const float *kept, const float *into_y, float *into_z, float *const *into) {
   const States *index = &whole->states;
-  const int n = (int)of->n, d = (int)of->d, q = padded(n), w = padded(d), ld = row_of(of), gates = GATES[of->kind];
-  const size_t size = record(of);
-  size_t share;
-  share_of(of, NULL, &share);
+  const int n = (int)of->n, d = (int)of->d, q = padded(n), w = padded(d), ld = row_of(of);
+  const size_t size = record(of), share = share_size(of);
   index_t most_states, most_sets;
   most(of, index, &most_states, &most_sets);
   Memory shared = {0};
   const Packed from = packed(of, weights, !of->records, 1, &shared);
   float *shares = uncleared(&shared, share * of->cuts);
   if (shared.failed) return release(&shared);
+  const Share sums = share_of(of, shares);
 #pragma omp parallel num_threads(threads)
   {
     Memory mine = {0};
@@ -331,7 +335,7 @@ int recurrent_backward(int threads, const Encoder *of, const Index *whole, const
       if (mine.failed) continue;
       const index_t count = index->level[index->first[c + 1]] - index->level[index->first[c]];
       const float *records = of->records ? kept + place(index, c) * size : own;
-      const Share to = share_of(of, memset(shares + c * share, 0, sizeof(float) * share), &(size_t){0});
+      const Share to = share_of(of, memset(shares + c * share, 0, sizeof(float) * share));
       if (!of->records) {
         part_inputs(of, index, c, z, &from, g.p);
         part_forward(of, index, c, g.p, &from, own);
@@ -343,19 +347,19 @@ int recurrent_backward(int threads, const Encoder *of, const Index *whole, const
       part_backward(of, index, c, &from, records, &g, &to);
       part_inputs_backward(of, index, c, z, &from, &g, &to, into_z);
     }
-#pragma omp for schedule(static)
-    for (int row = 0; row <= 2 * n + d; row++) add_row(of, row, shares, share, into);
-    release_into(&mine, &shared);
-  }
-  if (shared.failed) return release(&shared);
-  memcpy(into[INSIDE], into[BIAS], sizeof(float) * gates * n);
-  for (index_t c = 0; c < of->cuts; c++) {
-    const Share part = share_of(of, shares + c * share, &share);
-    for (int j = 0; j < n && of->kind == GRU; j++) into[INSIDE][2 * n + j] = part.inside[j] + (c ? into[INSIDE][2 * n + j] : 0);
-    for (int j = 0; j < d; j++) {
-      into[OUT_BIAS][j] = part.out_bias[j] + (c ? into[OUT_BIAS][j] : 0);
-      into_z[(of->sets - 1) * d + j] += part.empty[j];
+#pragma omp for schedule(static) nowait
+    for (int i = 0; i < n; i++) add_column(of, sums.U + (size_t)i * ld, share, into[U] + i, n);
+#pragma omp for schedule(static) nowait
+    for (int i = 0; i < d; i++) add_column(of, sums.into + (size_t)i * ld, share, into[INTO] + i, d);
+#pragma omp for schedule(static) nowait
+    for (int i = 0; i < n; i++) {
+      float *sum = sums.out + (size_t)i * w;
+      add_up(sum, d, of->cuts, share);
+      for (int j = 0; j < d; j++) into[OUT][(size_t)j * n + i] = sum[j];
     }
+#pragma omp single
+    add_rows(of, &sums, share, into_z + (of->sets - 1) * d, into);
+    release_into(&mine, &shared);
   }
   return release(&shared);
 }
