@@ -16,7 +16,7 @@ from gredkit.errors import UserError
 from gredkit.nn.incidence import Incidence, starts
 from gredkit.nn.kernels.index import Index
 from gredkit.nn.kernels.known import trusted
-from gredkit.nn.kernels.recurrent import States
+from gredkit.nn.kernels.states import States
 from gredkit.nn.kernels.usable import outlived
 from gredkit.nn.prepared import once
 from gredkit.nn.stack_index import StackIndex

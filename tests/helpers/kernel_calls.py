@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from gredkit.nn.incidence import Incidence, starts
-from gredkit.nn.kernels import attention, encoder_ops, ops, recurrent, stack, steps
+from gredkit.nn.kernels import encoder_ops, encoders, ops, stack, steps
+from gredkit.nn.kernels.encoders import GATES, KINDS, Encoder
 from gredkit.nn.kernels.index import Index, Sums
-from gredkit.nn.kernels.recurrent import KINDS, States
 from gredkit.nn.kernels.shapes import of_gate, of_mlp, of_recurrence
+from gredkit.nn.kernels.states import States
 
-NODES, SETS, WIDTH, D, M, N, HEADS = 70, 150, 3, 5, 6, 7, 8
+NODES, SETS, WIDTH, D, M, N, HEADS, SIZE = 70, 150, 3, 5, 6, 7, 6, 5  # SIZE of a head
 
 
 class Case(NamedTuple):
@@ -104,51 +105,32 @@ def _cases() -> dict[str, Case]:
             cases[f"{at}gate"] = Case(ops.gate, of_gate_ | {"dropout": 0.3})
             cases[f"{at}hop_matrices"] = Case(_hop_matrices, {"width": WIDTH, "recurrence": recurrence})
             cases[f"{at}hop_scan"] = Case(ops.hop_scan, {"u": u, "eigenvalues": eigenvalues, "index": index})
-            layers = [ops.LayerWeights(mlp, recurrence, gate), ops.LayerWeights(mlp, recurrence, gate)]
-            common = {"index": index, "width": WIDTH, "gelu": "none", "eps": 1e-6, "dropout": 0.2}
-            cases[f"{at}layers"] = Case(ops.layers, {"x": x, "sets": matrix, "weights": layers} | common)
-            cases[f"{at}layer"] = Case(ops.layers, {"x": a, "sets": None, "weights": layers[:1]} | common)
-    return cases | _linear() | _encoders(index)
+            layers = [ops.LayerWeights(mlp, recurrence, gate)]
+            common = {"encoder": Encoder("LRU", width=WIDTH), "gelu": "none", "eps": 1e-6, "dropout": 0.2}
+            alone = {"x": a, "index": index, "sets": None, "weights": layers}
+            cases[f"{at}layer"] = Case(ops.layers, alone | common)
+    return cases | _encoders(index, mlp, gate)
 
 
-def _linear() -> dict[str, Case]:
-    x, weight, bias, into_y = _random((SETS, D), (N, D), (N,), (SETS, N))
-    of = {"x": x, "weight": weight, "bias": bias}
-    return {
-        "steps.linear": Case(steps.linear, of),
-        "steps.linear_backward": Case(steps.linear_backward, of | {"into_y": into_y}),
-    }
-
-
-def _encoders(index: Index) -> dict[str, Case]:
-    """Recurrences and attention: both passes, and as differentiable functions."""
-    states, (into_s,) = States(index), _random((NODES, N))
+def _encoders(index: Index, mlp: list[Tensor], gate: list[Tensor]) -> dict[str, Case]:
+    """Each encoder: both passes, as a differentiable function, and in layers."""
     cases = {"States": Case(States, {"index": index})}
-    for kind, (_, gates) in KINDS.items():
-        z, *weights = _random((SETS, D), (gates * N, D), (gates * N,), (gates * N, N), (N,))
-        of = {"kind": kind, "z": z, "weights": weights, "states": states}
-        forward = Case(recurrent.recurrent, of | {"keep": True})
-        _, records = recurrent.recurrent(**forward.arguments)
-        back = of | {"into_s": into_s}
-        cases[f"recurrent.{kind}"] = forward
-        cases[f"recurrent.{kind}, not kept"] = Case(recurrent.recurrent, of | {"keep": False})
-        cases[f"recurrent.{kind} backward"] = Case(recurrent.recurrent_backward, back | {"records": records})
-        cases[f"recurrent.{kind} backward, again"] = Case(recurrent.recurrent_backward, back | {"records": None})
-        z, *weights = _random(
-            (SETS, D), (gates * N, D), (gates * N, N), (gates * N,), (gates * N,), (D, N), (D,), needs_grad=True
-        )
-        whole = {"kind": kind, "z": z, "states": states, "weights": weights}
-        cases[f"encoder_ops.{kind}"] = Case(encoder_ops.recurrent, whole)
-    shapes = [(NODES, D * HEADS), (SETS, 2 * D * HEADS)]
-    q, kv, into_out = _random(*shapes, shapes[0])
-    asked = {"heads": HEADS, "q": q, "kv": kv, "index": index}
-    _, p = attention.attention(**asked)
-    cases["attention.attention"] = Case(attention.attention, asked)
-    cases["attention.attention_backward"] = Case(attention.attention_backward, asked | {"p": p, "into_out": into_out})
-    inner = [(D * HEADS, D), (D * HEADS,)]
-    z, *weights = _random((SETS, D), *inner, *inner, *inner, (D, D * HEADS), (D,), needs_grad=True)
-    whole = {"heads": HEADS, "z": z, "index": index, "weights": weights}
-    cases["encoder_ops.attention"] = Case(encoder_ops.attention, whole)
+    matrix, (x, into_y) = matrix_of(), _random((NODES, D), (NODES, D))
+    for kind in KINDS:
+        of = Encoder(kind, States(index) if kind in GATES else None, HEADS if kind == "Attention" else 1, WIDTH)
+        shapes = encoders.shapes_of(of, SIZE * HEADS if kind == "Attention" else N, D)
+        z, *weights = _random((SETS, D), *shapes)
+        asked = {"of": of, "z": z, "index": index, "weights": weights}
+        cases[f"encoders.{kind}"] = Case(encoders.encoder, asked | {"keep": True})
+        cases[f"encoders.{kind}, not kept"] = Case(encoders.encoder, asked | {"keep": False})
+        _, kept = encoders.encoder(**asked, keep=True)
+        back = asked | {"kept": kept, "into_y": into_y, "into": [torch.empty_like(one) for one in weights]}
+        cases[f"encoders.{kind} backward"] = Case(encoders.encoder_backward, back)
+        z, *weights = _random((SETS, D), *shapes, needs_grad=True)
+        cases[f"encoder_ops.{kind}"] = Case(encoder_ops.encoder, asked | {"z": z, "weights": weights})
+        layers = [ops.LayerWeights(mlp, weights, gate)] * 2
+        common = {"index": index, "encoder": of, "gelu": "none", "eps": 1e-6, "dropout": 0.2}
+        cases[f"ops.layers, {kind}"] = Case(ops.layers, {"x": x, "sets": matrix, "weights": layers} | common)
     return cases
 
 
@@ -171,7 +153,7 @@ def _backward(
     _, pre = steps.gate(**gated)
     filtered = cases["steps.hop_filter"].arguments
     layer, matrix = [*mlp, *recurrence, *gate], matrix_of()
-    of = stack.Layers(WIDTH, "tanh", 1e-6, steps.Dropout(2**30, 4 / 3, (5, 6)))
+    of = stack.Layers(Encoder("LRU", width=WIDTH), "tanh", 1e-6, steps.Dropout(2**30, 4 / 3, (5, 6)))
     layers = {"of": of, "index": index, "sums": matrix.sums, "weights": [layer, layer], "x": gated["x"]}
     _, kept_by_layers = stack.layers(**layers, keep=True)
     into_z, into_x, into_s = _random((SETS, D), (NODES, D), (NODES, 2 * N))
@@ -208,10 +190,9 @@ NAMES = (
     "steps.hop_scan", "steps.set_mlp_backward", "steps.gate_backward", "steps.hop_filter_backward",
     "steps.hop_scan_backward", "steps.hop_matrices_backward", "stack.layers", "stack.layers, not kept",
     "stack.layers_backward", "ops.set_sum", "ops.hop_filter", "ops.set_mlp", "ops.gate", "ops.hop_matrices",
-    "ops.hop_scan", "ops.layers", "ops.layer", "States",
-    *(f"recurrent.{kind}{what}" for kind in KINDS for what in ("", ", not kept", " backward", " backward, again")),
-    *(f"encoder_ops.{kind}" for kind in KINDS), "attention.attention", "attention.attention_backward",
-    "encoder_ops.attention", "steps.linear", "steps.linear_backward",
+    "ops.hop_scan", "ops.layer", "States",
+    *(f"encoders.{kind}{what}" for kind in KINDS for what in ("", ", not kept", " backward")),
+    *(f"{what}{kind}" for kind in KINDS for what in ("encoder_ops.", "ops.layers, ")),
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from gredkit.nn.dense import Dense
 from gredkit.nn.encoders.base import SequenceEncoder
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.kernels import encoder_ops, known
-from gredkit.nn.kernels.shapes import padded
+from gredkit.nn.kernels.encoders import Encoder, is_mostly_padding
 from gredkit.nn.kernels.usable import can_fuse
 from gredkit.registry import ENCODERS
 
@@ -61,10 +61,10 @@ class Attention(SequenceEncoder):
         """The same function, if kernels can compute it from these rows. Shape: [nodes, dim]"""
         if not can_fuse(z) or not known.is_itself(hops) or z.shape[:-1] != (hops.num_sets + 1,):
             return None
-        if padded(self.heads) > 2 * self.heads:  # mostly zeros
-            return None
         found = known.read((known.ATTENTION, self), d=z.shape[1])
-        return None if found is None else encoder_ops.attention(self.heads, z, hops.index, found.weights[0])
+        if found is None or is_mostly_padding(self.heads):
+            return None
+        return encoder_ops.encoder(Encoder("Attention", heads=self.heads), z, hops.index, found.weights[0])
 
     def _heads(self, x: Tensor) -> Tensor:
         """[nodes, hops, heads * d] -> [nodes, heads, hops, d]"""

@@ -10,6 +10,7 @@ from gredkit.nn.dense import Dense, scaled_normal_
 from gredkit.nn.encoders.base import SequenceEncoder, check_state
 from gredkit.nn.hop_index import HopIndex
 from gredkit.nn.kernels import encoder_ops, known
+from gredkit.nn.kernels.encoders import Encoder
 from gredkit.nn.kernels.usable import can_fuse
 
 INITS = ("orthogonal", "pytorch")
@@ -77,15 +78,12 @@ class Recurrent(SequenceEncoder):
         They share the inputs of the gates among the nodes that read a set, and states among nodes whose sequences agree
         from the farthest hop on.
         """
-        kind = type(self.rnn).__name__
+        kind = known.kind_of(self)
         if not can_fuse(z) or not known.is_itself(hops) or z.shape[:-1] != (hops.num_sets + 1,):
             return None
-        if kind not in known.RECURRENT:
+        if kind not in known.RECURRENT or (found := known.read((known.RECURRENT[kind], self), d=z.shape[1])) is None:
             return None
-        found = known.read((known.RECURRENT[kind], self), d=z.shape[1])
-        if found is None or list(map(id, found.weights[0][:4])) != list(map(id, self.rnn._flat_weights)):
-            return None
-        return encoder_ops.recurrent(kind, z, hops.states, found.weights[0])
+        return encoder_ops.encoder(Encoder(kind, hops.states), z, hops.index, found.weights[0])
 
     def extra_repr(self) -> str:
         return f"init={self.init!r}"

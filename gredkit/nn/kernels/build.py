@@ -44,15 +44,12 @@ FUNCTIONS = {
     "gate_backward": "cnccufupppppp",
     "layers_forward": "cpuppppppp",
     "layers_backward": "cpupppppppppp",
-    "layer_kept": "p>n",  # it returns a count, and so does `records_room`
-    "merge_states": "cnnnppppppppppp",
-    "recurrent_forward": "cpppppp",
-    "recurrent_backward": "cpppppppp",
+    "layer_kept": "p>n",  # it returns a count, and so do the next two
+    "encoder_kept": "p>n",
     "records_room": "p>n",
-    "linear_forward": "cnccpppp",
-    "linear_backward": "cnccpppppp",
-    "attention_forward": "cpppppp",
-    "attention_backward": "cpppppppp",
+    "encoder_forward": "cpppppp",
+    "encoder_backward": "cpppppppp",
+    "merge_states": "cnnnppppppppppp",
 }
 
 

@@ -1,12 +1,11 @@
 /* What one state of a recurrence computes, and its gradients. A record holds q = padded(n) numbers for each of
  *   RNN   h                        h = tanh(p + U h')
  *   LSTM  i f g o c h              c = f c' + i g, h = o tanh(c)
- *   GRU   r z m a h                m = U_a h' + b, a = tanh(p_a + r m), h = (1 - z) a + z h'
+ *   GRU   r z m a h                m = U_a h' + inside, a = tanh(p_a + r m), h = (1 - z) a + z h'
  * where h' and c' belong to the state before, and are 0 for the first. */
 #pragma once
-#include "common.h"
+#include "steps.h"
 
-enum { RNN = 0, LSTM = 1, GRU = 2 };
 static const int GATES[] = {1, 4, 3}, SLOTS[] = {1, 6, 5};
 
 static inline float tanh_of(float x) {
@@ -20,17 +19,20 @@ static inline float tanh_of(float x) {
   return size < 0.625f ? near : x < 0 ? -far : far;
 }
 
-/* One state from its gates: p has been added to the products already, except for the last gate of a GRU, whose input `p` is. */
-MAYBE_UNUSED static void compute(int kind, int n, const float *restrict p, const float *restrict b,
+/* One state: its record holds the products with U already, p are those of its set with W_in; `bias` is that of the gates, and
+ * `inside` that of the last gate of a GRU which the reset gate multiplies. */
+MAYBE_UNUSED static void compute(int kind, int n, const float *restrict p, const float *restrict bias, const float *restrict inside,
                                  const float *restrict before, float *restrict at) {
   const int q = padded(n);
   if (kind == RNN)
 #pragma omp simd
-    for (int j = 0; j < n; j++) at[j] = tanh_of(at[j]);
+    for (int j = 0; j < n; j++) at[j] = tanh_of(p[j] + bias[j] + at[j]);
   else if (kind == LSTM)
 #pragma omp simd
     for (int j = 0; j < n; j++) {
-      const float i = sigmoid_of(at[j]), f = sigmoid_of(at[q + j]), g = tanh_of(at[2 * q + j]), o = sigmoid_of(at[3 * q + j]);
+      const float i = sigmoid_of(p[j] + bias[j] + at[j]), f = sigmoid_of(p[q + j] + bias[q + j] + at[q + j]);
+      const float g = tanh_of(p[2 * q + j] + bias[2 * q + j] + at[2 * q + j]);
+      const float o = sigmoid_of(p[3 * q + j] + bias[3 * q + j] + at[3 * q + j]);
       const float c = f * before[4 * q + j] + i * g;
       at[j] = i, at[q + j] = f, at[2 * q + j] = g, at[3 * q + j] = o, at[4 * q + j] = c;
       at[5 * q + j] = o * tanh_of(c);
@@ -38,7 +40,8 @@ MAYBE_UNUSED static void compute(int kind, int n, const float *restrict p, const
   else
 #pragma omp simd
     for (int j = 0; j < n; j++) {
-      const float r = sigmoid_of(at[j]), z = sigmoid_of(at[q + j]), m = at[2 * q + j] + b[j], a = tanh_of(p[j] + r * m);
+      const float r = sigmoid_of(p[j] + bias[j] + at[j]), z = sigmoid_of(p[q + j] + bias[q + j] + at[q + j]);
+      const float m = at[2 * q + j] + inside[j], a = tanh_of(p[2 * q + j] + bias[2 * q + j] + r * m);
       at[j] = r, at[q + j] = z, at[2 * q + j] = m, at[3 * q + j] = a;
       at[4 * q + j] = (1.0f - z) * a + z * before[4 * q + j];
     }

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from gredkit.nn.kernels import known, ops
+from gredkit.nn.kernels.encoders import WEIGHTS, Encoder, is_mostly_padding
+from gredkit.nn.kernels.shapes import OF_MLP
 from gredkit.nn.kernels.usable import can_fuse, can_stack, is_ordinary
 from gredkit.nn.stack_index import StackIndex
 from gredkit.nn.stacked import Common, stacked
@@ -30,7 +32,7 @@ def fused_stack(layers: nn.ModuleList, h: Tensor, hops: "HopIndex") -> Tensor | 
     Shape: h [nodes, dim] -> [nodes, dim]
     """
     if can_fuse(h):
-        return _at_once(list(layers), known.LAYER, h, hops)
+        return _at_once(list(layers), known.WITH_SUMS, h, hops)
     return _stacked(list(layers), h, hops)
 
 
@@ -85,10 +87,26 @@ def _at_once(layers: Sequence[nn.Module], part: known.Part, x: Tensor, hops: "Ho
     if found is None or len(set(map(len, found.weights))) != 1:  # no layer, or gates of both forms
         return None
     sequences: HopIndex = layers[0].sequences(hops)  # type: ignore[operator]
-    if not all(layer.encoder.is_folded(sequences) for layer in layers):  # type: ignore[operator, union-attr]
+    if (encoder := _encoder(layers, found, sequences)) is None:
         return None
-    weights = [ops.LayerWeights(one[:8], ops.for_each_state(one[8:15]), one[15:]) for one in found.weights]
-    return ops.layers(x, sequences.index, sets, sequences.width, weights, found.gelu, found.eps, found.dropout)
+    middle = slice(OF_MLP, OF_MLP + WEIGHTS[encoder.kind])
+    weights = [ops.LayerWeights(one[:OF_MLP], one[middle], one[middle.stop :]) for one in found.weights]
+    if encoder.kind == "LRU":
+        weights = [one._replace(encoder=ops.for_each_state(one.encoder)) for one in weights]
+    return ops.layers(x, sequences.index, sets, encoder, weights, found.gelu, found.eps, found.dropout)
+
+
+def _encoder(layers: Sequence[nn.Module], found: known.Found, hops: "HopIndex") -> Encoder | None:
+    """The encoder of all layers; None if they differ, or if it is faster alone or in PyTorch."""
+    kind, *others = {known.kind_of(layer.encoder) for layer in layers}  # type: ignore[arg-type]
+    if others or (kind == "LRU" and not all(layer.encoder.is_folded(hops) for layer in layers)):  # type: ignore[operator, union-attr]
+        return None
+    if kind == "LRU":
+        return Encoder(kind, width=hops.width)
+    if kind == "Attention":
+        heads = found.bound["heads"]
+        return None if is_mostly_padding(heads) else Encoder(kind, heads=heads)
+    return Encoder(kind, hops.states)
 
 
 def prepare(layers: nn.ModuleList, hops: "HopIndex") -> None:

@@ -154,6 +154,13 @@ MAYBE_UNUSED static void copy_padded(const float *from, index_t rows, int column
         for (int j = first; j < first + V && j < columns; j++) to[(size_t)j * padded((int)rows) + i] = from[i * columns + j];
 }
 
+/* sum[j] += the same numbers of the other shares, in their order */
+MAYBE_UNUSED static void add_up(float *restrict sum, int length, index_t count, size_t share) {
+  for (index_t c = 1; c < count; c++)
+#pragma omp simd
+    for (int j = 0; j < length; j++) sum[j] += sum[c * share + j];
+}
+
 /* The sum of the shares of all threads, in the order of the threads; columns beyond `columns` are padding. */
 MAYBE_UNUSED static void add_shares(float *to, const float *shares, size_t stride, int threads, int rows, int columns) {
   for (int i = 0; i < rows; i++) {

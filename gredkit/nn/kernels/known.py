@@ -48,6 +48,11 @@ def is_itself(one: object) -> bool:
     return methods is not None and methods.isdisjoint(vars(one))
 
 
+def kind_of(module: nn.Module) -> str:
+    """The name of the module's class in the table; empty if it has none."""
+    return _kinds.get(type(module), "")
+
+
 for _class in (nn.Linear, nn.LayerNorm, nn.GELU, nn.Dropout, nn.Identity, nn.Embedding):
     _kinds[_class] = _class.__name__
     _originals.append((_class, "forward", _class.forward))
@@ -103,6 +108,7 @@ class Part:
     weights: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the names of each weight's sizes
     parts: Mapping[str, tuple["Part", ...]] = field(default_factory=dict)  # the alternatives; anything if empty
     settings: Mapping[str, Check] = field(default_factory=dict)
+    listed: str = ""  # the attribute that lists the same weights again, if there is one
 
     # Computed once, because `read` needs them for each module in each step.
     attributes: frozenset[str] = field(init=False)  # all names in the module's __dict__
@@ -137,6 +143,8 @@ class Part:
             if bound.get(sizes) != (shape := weight.shape) and not _binds(sizes, shape, bound):
                 return False
             weights.append(weight)
+        if self.listed and list(map(id, state[self.listed])) != list(map(id, weights[-len(self.weights) :])):
+            return False
         for name, parts in self.parts.items():
             if parts and not any(part.read(state["_modules"][name], bound, weights, is_fit) for part in parts):
                 return False
@@ -221,12 +229,13 @@ def recurrent(kind: str, **settings: Check) -> Part:
             "dropout": anything,  # between layers
             "bidirectional": exactly(False),
             "proj_size": exactly(0),
-            "_flat_weights": anything,  # compared below
+            "_flat_weights": anything,
             "_flat_weights_names": anything,
             "_flat_weight_refs": anything,
             "_all_weights": anything,
             **settings,
         },
+        listed="_flat_weights",
     )
     return Part(kind, parts={"rnn": (network,), "out": (linear("d", "n"),)}, settings={"init": anything})
 
@@ -255,14 +264,14 @@ DROPOUT = Part(
 )
 
 
-def layer(*aggregator: Part) -> Part:
+def layer(encoders: tuple[Part, ...], *aggregators: Part) -> Part:
     return Part(
         "GREDLayer",
         parts={
-            "aggregator": aggregator,
+            "aggregator": aggregators,
             "mlp": (MLP,),
             "norm": (NORM,),
-            "encoder": (RECURRENCE,),
+            "encoder": encoders,
             "gelu": (GELU,),
             "glu": (GLU,),
             "dropout": (DROPOUT,),
@@ -277,8 +286,10 @@ def layer(*aggregator: Part) -> Part:
 
 
 # On a CPU 'auto' is 'native' for sums; with torch_scatter the aggregator is called, and kernels take over behind it.
-LAYER = layer(Part("SumAggregator", settings={"backend": exactly("native", "auto")}))
-BEHIND_SUMS = layer()  # any aggregator, which has already been called
+SUMS = Part("SumAggregator", settings={"backend": exactly("native", "auto")})
+LAYER = layer((RECURRENCE,), SUMS)  # what `gredkit.nn.stacked` computes
+IN_C = (RECURRENCE, *RECURRENT.values(), ATTENTION)
+WITH_SUMS, BEHIND_SUMS = layer(IN_C, SUMS), layer(IN_C)  # the second: any aggregator, which has already been called
 EMBEDDING = Part(
     "Embedding",
     weights={"weight": ("symbols", "d")},

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gredkit.nn.kernels import stack, steps
+from gredkit.nn.kernels.encoders import Encoder
 from gredkit.nn.kernels.index import Index, Sums
 from gredkit.nn.kernels.shapes import Weights
 from gredkit.nn.kernels.stack import Layers
@@ -67,15 +68,15 @@ def gate(y: Tensor, x: Tensor, weights: Weights, gelu: str, dropout: float) -> T
 
 
 class LayerWeights(NamedTuple):
-    """The weights of a layer (without its aggregator), in the form that the functions above take."""
+    """The weights of a layer (without its aggregator), in the form that these functions take."""
 
     mlp: Weights
-    recurrence: Weights
+    encoder: Weights
     glu: Weights
 
     @property
     def all(self) -> tuple[Tensor, ...]:
-        return *self.mlp, *self.recurrence, *self.glu
+        return *self.mlp, *self.encoder, *self.glu
 
 
 class Matrix(Protocol):
@@ -89,17 +90,16 @@ class Matrix(Protocol):
 
 
 def layers(
-    x: Tensor, index: Index, sets: Matrix | None, width: int, weights: Sequence[LayerWeights],
+    x: Tensor, index: Index, sets: Matrix | None, encoder: Encoder, weights: Sequence[LayerWeights],
     gelu: str, eps: float, dropout: float,
 ) -> Tensor:  # fmt: skip
-    """A stack of layers in one call: sums over `sets`, `set_mlp`, `hop_filter` with `hop_matrices`, and `gate`.
+    """A stack of layers in one call: sums over `sets`, `set_mlp`, the encoder, and `gate`.
 
     Shape: x [nodes, d], or [sets, d] without `sets` -> [nodes, d]
 
     sets: which nodes are in which set; None for a single layer whose input x already holds the sums
-    width: number of hops with a matrix
     """
-    of = Layers(width, gelu, eps, Dropout.of(dropout, len(weights)))
+    of = Layers(encoder, gelu, eps, Dropout.of(dropout, len(weights)))
     return _Layers.apply(x, index, sets, of, torch.is_grad_enabled(), *(one for layer in weights for one in layer.all))
 
 
@@ -132,7 +132,7 @@ class _SetMLP(torch.autograd.Function):
     @once
     def backward(ctx: Any, into_z: Tensor, into_x: Tensor) -> Any:
         a, x, stats, u, *weights = ctx.saved_tensors
-        into = _like(weights)
+        into = like(weights)
         into_a = steps.set_mlp_backward(
             ctx.gelu, a, weights, (x, stats, u), ctx.index, into_z.contiguous(), into_x.contiguous(), into
         )
@@ -182,7 +182,7 @@ class _HopMatrices(torch.autograd.Function):
     @once
     def backward(ctx: Any, into_matrices: Tensor) -> Any:
         recurrence = ctx.saved_tensors
-        into = _like(recurrence)
+        into = like(recurrence)
         steps.hop_matrices_backward(recurrence, into_matrices.contiguous(), into)
         return None, *into
 
@@ -200,7 +200,7 @@ class _Gate(torch.autograd.Function):
     @once
     def backward(ctx: Any, into_h: Tensor) -> Any:
         y, pre, *weights = ctx.saved_tensors
-        into, into_h = _like(weights), into_h.contiguous()
+        into, into_h = like(weights), into_h.contiguous()
         into_y = steps.gate_backward(y, weights, ctx.gelu, ctx.dropout, pre, into_h, into)
         return into_y, into_h, None, None, None, *into
 
@@ -222,7 +222,7 @@ class _Layers(torch.autograd.Function):
     def backward(ctx: Any, into_h: Tensor) -> Any:
         saved = ctx.saved_tensors
         weights, (x, *kept) = saved[: ctx.count], saved[ctx.count :]
-        into = _like(weights)
+        into = like(weights)
         sums, back = (None, None) if ctx.sets is None else (ctx.sets.sums, ctx.sets.transposed.sums)
         into_x = stack.layers_backward(
             ctx.of, ctx.index, sums, back, _by_layer(weights, ctx.of), x, kept, into_h.contiguous(),
@@ -240,7 +240,7 @@ def contiguous(weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(weight if weight.is_contiguous() else weight.contiguous() for weight in weights)
 
 
-def _like(weights: Weights) -> list[Tensor]:
+def like(weights: Weights) -> list[Tensor]:
     """Memory for the gradients of the weights: parts of one contiguous block."""
     sizes = [weight.numel() for weight in weights]
     parts = weights[0].new_empty(sum(sizes)).split(sizes)

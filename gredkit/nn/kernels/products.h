@@ -33,14 +33,14 @@ static inline index_t smaller(index_t a, index_t b) { return a < b ? a : b; }
 /* C[i, j] (+)= sum_k rows[i][k] B[k, j] for MR rows and nw wide vectors of columns, then nv of V columns, held in registers. */
 static inline __attribute__((always_inline)) void block_rows(const int nw, const int nv, const float *const *rows, int k,
                                                               const float *B, int ldb, float *C, int ldc, int add) {
-  wide acc[MR][3];
+  wide acc[MR][4];
   vec rest[MR];
   for (int i = 0; i < MR; i++) {
     for (int j = 0; j < nw; j++) acc[i][j] = add ? *(const wide *)(C + i * ldc + j * W) : (wide){0};
     if (nv) rest[i] = add ? *(const vec *)(C + i * ldc + nw * W) : (vec){0};
   }
   for (int p = 0; p < k; p++) {
-    wide b[3];
+    wide b[4];
     vec last;
     for (int j = 0; j < nw; j++) {
       b[j] = *(const wide *)(B + (index_t)p * ldb + j * W);
@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) void block_rows(const int nw, const
 /* C[i, j] += sum_t A[t][first + i] B[t][j] for MR columns of A and as many columns of B. */
 static inline __attribute__((always_inline)) void block_outer(const int nw, const int nv, const float *const *A, int first,
                                                                const float *B, int ldb, int t, float *C, int ldc) {
-  wide acc[MR][3];
+  wide acc[MR][4];
   vec rest[MR];
   for (int i = 0; i < MR; i++) {
     for (int j = 0; j < nw; j++) acc[i][j] = *(const wide *)(C + i * ldc + j * W);
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) void block_outer(const int nw, cons
   }
   for (int p = 0; p < t; p++) {
     const float *a = A[p] + first;
-    wide b[3];
+    wide b[4];
     vec last;
     for (int j = 0; j < nw; j++) {
       b[j] = *(const wide *)(B + (index_t)p * ldb + j * W);
@@ -95,10 +95,10 @@ static inline __attribute__((always_inline)) void block_outer(const int nw, cons
 }
 
 /* How many of the columns that are left (a multiple of V) a panel has: those of three wide vectors, or of two where one would
- * be left alone, because 12 or 8 sums in registers keep the arithmetic units busy. */
+ * be left alone, because 12 or 8 sums in registers keep the arithmetic units busy; or all of four and a half, for the same reason. */
 static inline int panel(int left) {
-  const int vectors = left / W, nw = vectors == 4 && left % W == 0 ? 2 : vectors > 3 ? 3 : vectors;
-  return nw * W + (V < W && left - nw * W == V ? V : 0);
+  const int vectors = left / W, nw = vectors == 4 ? (left % W ? 4 : 2) : vectors > 3 ? 3 : vectors;
+  return nw * W + (left - nw * W == V ? V : 0);
 }
 
 /* Calls a block for a panel of w columns with constants that make its loops straight code. */
@@ -110,7 +110,8 @@ static inline int panel(int left) {
     case 4: block(2, 0, __VA_ARGS__); break;                   \
     case 5: block(2, 1, __VA_ARGS__); break;                   \
     case 6: block(3, 0, __VA_ARGS__); break;                   \
-    default: block(3, 1, __VA_ARGS__);                         \
+    case 7: block(3, 1, __VA_ARGS__); break;                   \
+    default: block(4, 1, __VA_ARGS__);                         \
   }
 
 /* C[m, n] (+)= rows @ B. Rows beyond m up to a multiple of MR must exist in `rows` and C. */

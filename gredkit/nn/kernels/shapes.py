@@ -7,7 +7,7 @@ from torch import Tensor
 from gredkit.nn.kernels.call import expect_sizes
 
 WIDE = 8  # the kernels pad stored rows to a multiple of this many columns
-OF_MLP, OF_RECURRENCE = 8, 7  # numbers of weights; a gate has 2, or 4 with its value
+OF_MLP = 8  # weights; a gate has 2, or 4 with its value
 GELU = {"none": 0, "tanh": 1}
 
 Weights = Sequence[Tensor]
@@ -22,6 +22,16 @@ def of_mlp(d: int, m: int) -> Shapes:
 def of_recurrence(n: int, d: int) -> Shapes:
     """ν, θ, γ, and real and imaginary parts of W_in and W_out."""
     return [(n,), (n,), (n,), (n, d), (n, d), (d, n), (d, n)]
+
+
+def of_network(gates: int, n: int, d: int) -> Shapes:
+    """Of PyTorch's recurrent networks, and of the linear layer behind them."""
+    return [(gates * n, d), (gates * n, n), (gates * n,), (gates * n,), (d, n), (d,)]
+
+
+def of_attention(n: int, d: int) -> Shapes:
+    """Query, key, value and output, each with weight and bias."""
+    return [(n, d), (n,), (n, d), (n,), (n, d), (n,), (d, n), (d,)]
 
 
 def of_gate(d: int, count: int) -> Shapes:

@@ -9,26 +9,16 @@ from torch import Tensor
 
 from gredkit.nn.kernels.build import library
 from gredkit.nn.kernels.call import call, expect
+from gredkit.nn.kernels.encoders import WEIGHTS, Encoder, EncoderShape, index_for, shape_of, shapes_of
 from gredkit.nn.kernels.index import Index, Sums
-from gredkit.nn.kernels.shapes import (
-    OF_MLP,
-    OF_RECURRENCE,
-    Weights,
-    columns,
-    form,
-    four,
-    of_gate,
-    of_mlp,
-    of_recurrence,
-    rows,
-)
+from gredkit.nn.kernels.shapes import OF_MLP, Weights, columns, form, four, of_gate, of_mlp, rows
 from gredkit.nn.kernels.steps import Dropout
 
 
 class Layers(NamedTuple):
     """The settings that all layers share."""
 
-    width: int  # number of hops with a matrix
+    encoder: Encoder
     gelu: str
     eps: float
     dropout: Dropout  # with a seed for each layer
@@ -38,9 +28,9 @@ class _Shape(ctypes.Structure):
     """The same settings with all sizes, as a C structure."""
 
     _fields_ = (
-        *((name, ctypes.c_int64) for name in ("layers", "nodes", "sets", "cuts", "dim", "hidden", "states", "width")),
-        *((name, ctypes.c_int64) for name in ("gelu", "keep")),
+        *((name, ctypes.c_int64) for name in ("layers", "weights", "hidden", "gelu")),
         *((name, ctypes.c_double) for name in ("eps", "scale")),
+        ("encoder", EncoderShape),
     )
 
 
@@ -53,8 +43,9 @@ def layers(
     """
     shape = _checked(of, index, sums, weights, x, keep)
     kept = [x.new_empty(_room(shape)) for _ in range(shape.layers if keep else 1)]
-    h = x.new_empty(len(index), shape.dim)
-    call("layers_forward", shape, *_seeds(of), index.tensors, _rows(sums), _in_a_row(weights), x, kept, h)
+    h = x.new_empty(len(index), shape.encoder.dim)
+    where = index_for(of.encoder, index), _rows(sums)
+    call("layers_forward", shape, *_seeds(of), *where, _in_a_row(of, weights), x, kept, h)
     return h, kept
 
 
@@ -66,15 +57,15 @@ def layers_backward(
     shape = _checked(of, index, sums, weights, x, keep=True)
     for one, gradients in zip(weights, into, strict=True):
         expect(gradients, [tuple(weight.shape) for weight in one])
-    expect([into_h, *kept], [(len(index), shape.dim), *[(_room(shape),)] * shape.layers])
+    expect([into_h, *kept], [(len(index), shape.encoder.dim), *[(_room(shape),)] * shape.layers])
     if sums is not None:
         if back is None or (len(back), back.num_columns) != (sums.num_columns, len(sums)):
             raise ValueError("`back` is not the transpose of `sums`")
         back.unchanged()
     into_x = torch.empty_like(x)
-    matrices = _rows(sums), _rows(back)
-    both = _in_a_row(weights), _in_a_row(into)
-    call("layers_backward", shape, *_seeds(of), index.tensors, *matrices, both[0], x, kept, into_h, into_x, both[1])
+    where = index_for(of.encoder, index), _rows(sums), _rows(back)
+    both = _in_a_row(of, weights), _in_a_row(of, into)
+    call("layers_backward", shape, *_seeds(of), *where, both[0], x, kept, into_h, into_x, both[1])
     return into_x
 
 
@@ -82,21 +73,18 @@ def _checked(of: Layers, index: Index, sums: Sums | None, weights: Sequence[Weig
     """The sizes, after checking that all tensors have them."""
     if not weights or len(of.dropout.seeds) != len(weights):
         raise ValueError(f"{len(weights)} layers have {len(of.dropout.seeds)} seeds")
-    first, at = weights[0], OF_MLP + OF_RECURRENCE
-    d, m, n = columns(x), rows(first, 2), rows(first, OF_MLP)
-    shapes = [*of_mlp(d, m), *of_recurrence(n, d), *of_gate(d, len(first) - at)]
+    first, at = weights[0], OF_MLP + WEIGHTS.get(of.encoder.kind, 0)
+    d, m = columns(x), rows(first, 2)
+    encoder = shape_of(of.encoder, index, d, first[OF_MLP:at], keep)
+    shapes = [*of_mlp(d, m), *shapes_of(of.encoder, encoder.inner, d), *of_gate(d, len(first) - at)]
     for one in weights:
         expect(one, shapes)
     expect([x], [(index.num_sets if sums is None else len(index), d)])
-    index.expect_hops(of.width)
     if sums is not None:
         if (len(sums), sums.num_columns) != (index.num_sets, len(index)):
             raise ValueError("the sums do not belong to the sets and nodes of the index")
         sums.unchanged()
-    nodes, sets, parts = len(index), index.num_sets, len(index.cuts) - 1
-    return _Shape(
-        len(weights), nodes, sets, parts, d, m, n, of.width, form(of.gelu), keep, of.eps, of.dropout.scale
-    )  # fmt: skip
+    return _Shape(len(weights), at - OF_MLP, m, form(of.gelu), of.eps, of.dropout.scale, encoder)
 
 
 def _room(shape: _Shape) -> int:
@@ -114,7 +102,7 @@ def _rows(sums: Sums | None) -> tuple[Tensor | None, Tensor | None]:
     return (None, None) if sums is None else (sums.start, sums.columns)
 
 
-def _in_a_row(weights: Sequence[Weights]) -> list[Tensor | None]:
+def _in_a_row(of: Layers, weights: Sequence[Weights]) -> list[Tensor | None]:
     """The weights of all layers in one list; None for those of the value in the half form."""
-    at = OF_MLP + OF_RECURRENCE
+    at = OF_MLP + WEIGHTS[of.encoder.kind]
     return [one for layer in weights for one in (*layer[:at], *four(layer[at:]))]

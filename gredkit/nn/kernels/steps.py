@@ -58,23 +58,6 @@ def set_mlp_backward(
     return into_a
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """W x + b for each row. Shape: x [rows, n], W [m, n], b [m] -> [rows, m]"""
-    n, m = _linear(x, weight, bias)
-    y = x.new_empty(len(x), m)
-    call("linear_forward", len(x), n, m, x, weight, bias, y)
-    return y
-
-
-def linear_backward(x: Tensor, weight: Tensor, bias: Tensor, into_y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of x, W and b."""
-    n, m = _linear(x, weight, bias)
-    expect([into_y], [(len(x), m)])
-    into_x, into_weight, into_bias = torch.empty_like(x), torch.empty_like(weight), torch.empty_like(bias)
-    call("linear_backward", len(x), n, m, x, weight, into_y, into_x, into_weight, into_bias)
-    return into_x, into_weight, into_bias
-
-
 def hop_matrices(width: int, recurrence: Weights) -> Tensor:
     """Shape: three of [n], W_in [n, d] twice, W_out [d, n] twice -> [width, d, d]"""
     n, d = rows(recurrence, 3), rows(recurrence, 5)
@@ -169,12 +152,6 @@ def gate_backward(
     into_y = torch.empty_like(y)
     call("gate_backward", nodes, d, form(gelu), *dropout.numbers, y, four(weights), pre, into_h, into_y, four(into))
     return into_y
-
-
-def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[int, int]:
-    n, m = columns(x), rows([weight], 0)
-    expect([x, weight, bias], [(len(x), n), (m, n), (m,)])
-    return n, m
 
 
 def _filtered(z: Tensor, matrices: Tensor, index: Index) -> tuple[int, int]:

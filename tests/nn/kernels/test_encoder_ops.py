@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from gredkit.nn.kernels import attention as attentions
-from gredkit.nn.kernels import encoder_ops, recurrent, steps
+from gredkit.nn.kernels import encoder_ops, encoders
 from gredkit.nn.kernels import index as kernel_index
-from gredkit.nn.kernels.recurrent import KINDS, States
+from gredkit.nn.kernels.encoders import GATES, Encoder
+from gredkit.nn.kernels.states import States
 
 pytestmark = pytest.mark.needs("compiler")
 
@@ -61,43 +61,43 @@ def recurrent_weights(gates, n, d):
 
 
 @pytest.mark.usefixtures("many_parts")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GATES)
 @given(DIMS, st.integers(1, 20), ROWS, st.integers(3, 40), st.integers(1, 7), st.booleans(), SEEDS)
 @settings(max_examples=40)
 def test_recurrent(kind, n, d, nodes, more, width, is_kept, seed):
     """With records of the forward pass, and with states that the backward pass computes again."""
     torch.manual_seed(seed)
-    sets, gates = 2 * nodes + more, KINDS[kind][1]
+    sets, gates = 2 * nodes + more, GATES[kind]
     index, grid, mask = random_index(nodes, sets, width)
     states = States(index)
     inputs = [normal(sets, d), *recurrent_weights(gates, n, d)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recurrent, "MOST_KEPT", 2**40 if is_kept else 0)
+        patch.setattr(encoders, "MOST_KEPT", 2**40 if is_kept else 0)
         assert_same(
-            lambda z, *weights: encoder_ops.recurrent(kind, z, states, weights),
+            lambda z, *weights: encoder_ops.encoder(Encoder(kind, states), z, index, weights),
             lambda z, *weights: plain_recurrent(kind, z, grid, mask, *weights),
             inputs,
         )
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GATES)
 def test_a_recurrence_has_the_same_bits_with_any_number_of_threads_and_without_records(kind, threads, monkeypatch):
     torch.manual_seed(1)
-    n, gates = 20, KINDS[kind][1]
+    n, gates = 20, GATES[kind]
     index, _, _ = random_index(500, 1100, 6)
     states = States(index)
     z, weights = normal(1100, 30), recurrent_weights(gates, n, 30)
 
     def with_gradients():
-        y = encoder_ops.recurrent(kind, z, states, weights)
+        y = encoder_ops.encoder(Encoder(kind, states), z, index, weights)
         return [y, *torch.autograd.grad(y, [z, *weights], y.detach().cos())]
 
     expected, before = with_gradients(), torch.get_num_threads()
     try:
         torch.set_num_threads(threads)
         found = with_gradients()
-        monkeypatch.setattr(recurrent, "MOST_KEPT", 0)
+        monkeypatch.setattr(encoders, "MOST_KEPT", 0)
         again = with_gradients()
     finally:
         torch.set_num_threads(before)
@@ -147,28 +147,35 @@ def test_attention(size, heads, d, nodes, more, width, seed):
         return F.linear(torch.einsum("nkh,nkhe->nhe", share, value).flatten(1), *weights[6:])
 
     inputs = [normal(sets, d), *(one for _ in range(3) for one in dense(size * heads, d)), *dense(d, size * heads)]
-    assert_same(lambda z, *weights: encoder_ops.attention(heads, z, index, weights), plain, inputs)
+    of = Encoder("Attention", heads=heads)
+    assert_same(lambda z, *weights: encoder_ops.encoder(of, z, index, weights), plain, inputs)
 
 
 def test_attention_to_scores_far_apart_is_finite():
     torch.manual_seed(0)
     index, _, _ = random_index(50, 103, 5)
+    whole, zero = torch.eye(16), torch.zeros(16)
     for scale in (100.0, 1e18):
-        q, kv = torch.randn(50, 16) * scale, torch.randn(103, 32) * scale
-        read, _ = attentions.attention(8, q, kv, index)
+        z = torch.randn(103, 16) * scale
+        read = encoder_ops.encoder(Encoder("Attention", heads=8), z, index, [whole, zero] * 4)
         assert read.isfinite().all()
-        assert read.abs().max() <= kv.abs().max()
+        assert read.abs().max() <= z.abs().max()
 
 
-@given(st.integers(1, 60), st.integers(1, 120), st.integers(0, 700), SEEDS)
-@settings(max_examples=60)
-def test_linear(n, m, rows, seed):
-    """Of one and of several shares of the gradients of weights, and of no rows."""
-    torch.manual_seed(seed)
-    x, (weight, bias), into_y = normal(rows, n), dense(m, n), torch.randn(rows, m)
-    y = F.linear(x, weight, bias)
-    wanted = [y, *torch.autograd.grad(y, [x, weight, bias], into_y)]
-    x, weight, bias = x.detach(), weight.detach(), bias.detach()
-    found = [steps.linear(x, weight, bias), *steps.linear_backward(x, weight, bias, into_y)]
-    for ours, theirs in zip(found, wanted, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5 * max(rows, 1) ** 0.5)
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_attention_has_the_same_bits_with_any_number_of_threads(threads):
+    torch.manual_seed(1)
+    index, _, _ = random_index(500, 1100, 6)
+    z, weights = normal(1100, 30), [*(one for _ in range(3) for one in dense(24, 30)), *dense(30, 24)]
+
+    def with_gradients():
+        y = encoder_ops.encoder(Encoder("Attention", heads=8), z, index, weights)
+        return [y, *torch.autograd.grad(y, [z, *weights], y.detach().cos())]
+
+    expected, before = with_gradients(), torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads)
+        found = with_gradients()
+    finally:
+        torch.set_num_threads(before)
+    assert all(map(torch.equal, found, expected))

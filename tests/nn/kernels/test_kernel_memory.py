@@ -15,7 +15,7 @@ from gredkit.nn.kernels import build, call
 
 pytestmark = pytest.mark.needs("compiler")
 
-NEEDS_NONE = ("Sums", "steps.set_sum", "ops.set_sum", "attention.attention")
+NEEDS_NONE = ("Sums", "steps.set_sum", "ops.set_sum")
 SCARCE = Path(__file__).parent / "scarce.h"
 
 

@@ -20,8 +20,9 @@ from torch import Tensor
 from gredkit.nn.incidence import Incidence
 from gredkit.nn.kernels import encoder_ops, ops, steps
 from gredkit.nn.kernels.call import LARGEST
+from gredkit.nn.kernels.encoders import Encoder
 from gredkit.nn.kernels.index import Index, Sums
-from gredkit.nn.kernels.recurrent import States
+from gredkit.nn.kernels.states import States
 
 pytestmark = pytest.mark.needs("compiler")
 
@@ -116,7 +117,7 @@ def test_anything_in_the_place_of_an_argument(name, seed):
         case._replace(arguments=arguments)()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("steps.", "recurrent.", "attention."))])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("steps.", "encoders."))])
 def test_a_tensor_whose_memory_was_taken_away_is_refused(name):
     case = case_of(name)
     for argument, value in case.arguments.items():
@@ -165,7 +166,8 @@ def _use(index: Index | Sums | States) -> Tensor:
         return ops.set_sum(torch.zeros(NODES, 3), index)
     if isinstance(index, States):
         square, row = torch.zeros(2, 2), torch.zeros(2)
-        return encoder_ops.recurrent("RNN", torch.zeros(SETS, 2), index, [square, square, row, row, square, row])
+        weights = [square, square, row, row, square, row]
+        return encoder_ops.encoder(Encoder("RNN", index), torch.zeros(SETS, 2), index.index, weights)
     return ops.hop_scan(torch.zeros(SETS, 2), torch.zeros(2, 1), index)
 
 
@@ -191,14 +193,19 @@ def test_states_of_an_index_that_is_written_to_are_refused():
         _use(states)
 
 
-def test_a_recurrence_and_heads_that_no_kernel_knows():
-    case = case_of("recurrent.RNN")
-    with pytest.raises(ValueError, match="one of RNN, LSTM, GRU, not 'rnn'"):
-        case.function(**case.arguments | {"kind": "rnn"})
-    case = case_of("attention.attention")
-    for heads in (4, 12):
-        with pytest.raises(ValueError, match=f"a multiple of 8 heads that divides 40, not {heads}"):
-            case.function(**case.arguments | {"heads": heads})
+def test_an_encoder_heads_and_states_that_no_kernel_knows():
+    case = case_of("encoders.RNN")
+    of = case.arguments["of"]
+    for wrong, said in (
+        (of._replace(kind="rnn"), "one of RNN, LSTM, GRU, Attention, LRU, not 'rnn'"),
+        (of._replace(states=None), "the states do not belong to the index"),
+        (of._replace(states=States(index_of())), "the states do not belong to the index"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            case.function(**case.arguments | {"of": wrong})
+    case = case_of("encoders.Attention")
+    with pytest.raises(ValueError, match="7 heads, do not divide 30 rows"):
+        case.function(**case.arguments | {"of": case.arguments["of"]._replace(heads=7)})
 
 
 def test_fewer_matrices_than_hops_are_refused():

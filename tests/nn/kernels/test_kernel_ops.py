@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from gredkit.nn.incidence import Incidence, starts
 from gredkit.nn.kernels import ops
 from gredkit.nn.kernels.build import library
+from gredkit.nn.kernels.encoders import Encoder
 from gredkit.nn.kernels.index import Index, Sums
 
 pytestmark = pytest.mark.needs("compiler")
@@ -130,7 +131,7 @@ def layer_and_inputs(sizes, nodes, width, gelu, is_full, seed):
 
     def fused(a, *weights):
         parts = ops.LayerWeights(weights[:8], weights[8:15], weights[15:])
-        return ops.layers(a, index, None, width, [parts], gelu, 1e-2, 0.0)
+        return ops.layers(a, index, None, Encoder("LRU", width=width), [parts], gelu, 1e-2, 0.0)
 
     glu = [*(dense(d, d) if is_full else ()), *dense(d, d)]
     return fused, plain, [normal(sets, d), *of_rows(d, m), *recurrence(n, d), *glu]
@@ -180,7 +181,7 @@ def test_the_layer_is_its_steps_with_any_number_of_threads(threads):
 
     def at_once():
         weights = ops.LayerWeights(mlp, of_recurrence, glu)
-        return ops.layers(a, index, None, width, [weights], "none", 1e-6, 0.4)
+        return ops.layers(a, index, None, Encoder("LRU", width=width), [weights], "none", 1e-6, 0.4)
 
     def step_by_step():
         z, x = ops.set_mlp(a, index, mlp, "none", 1e-6)
@@ -221,7 +222,7 @@ def test_layers_at_once_are_the_layers_one_by_one(threads, is_full):
     def one_by_one():
         out = h
         for layer in weights:
-            out = ops.layers(sets.sum(out), index, None, width, [layer], "tanh", 1e-6, 0.4)
+            out = ops.layers(sets.sum(out), index, None, Encoder("LRU", width=width), [layer], "tanh", 1e-6, 0.4)
         return out
 
     def with_gradients(function):
@@ -234,7 +235,9 @@ def test_layers_at_once_are_the_layers_one_by_one(threads, is_full):
     try:
         torch.set_num_threads(threads)
         alone = with_gradients(one_by_one)
-        at_once = with_gradients(lambda: ops.layers(h, index, sets, width, weights, "tanh", 1e-6, 0.4))
+        at_once = with_gradients(
+            lambda: ops.layers(h, index, sets, Encoder("LRU", width=width), weights, "tanh", 1e-6, 0.4)
+        )
     finally:
         torch.set_num_threads(before)
     for one, other in zip(alone, at_once, strict=True):

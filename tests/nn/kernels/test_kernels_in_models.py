@@ -131,15 +131,16 @@ def test_an_encoder_of_another_width_type_or_making_is_not_taken_for_the_lru():
 
 
 PARTS = ["", "aggregator", "encoder", "mlp", "mlp.up", "norm", "gelu", "glu", "glu.gate", "dropout"]
+IN_ENCODERS = [("rnn", "encoder.rnn"), ("lstm", "encoder.out"), ("attention", "encoder.query")]
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(("encoder", "part"), [*(("lru", part) for part in PARTS), *IN_ENCODERS])
 @pytest.mark.parametrize("layers", [1, 3])
-def test_hooks_are_called(part, layers):
-    model, batch, seen = built(layers=layers), batch_of(3), []
+def test_hooks_are_called(encoder, part, layers):
+    model, batch, seen = built(layers=layers, encoder=encoder), batch_of(3), []
     expected = model(batch)
     part = model.layers[layers // 2].get_submodule(part)
-    part.register_forward_hook(lambda *called: seen.append(called[2].shape))
+    part.register_forward_hook(lambda *called: seen.append(called[2]))
     assert torch.allclose(model(batch), expected, rtol=1e-4, atol=1e-4)
     assert seen
 
@@ -191,9 +192,9 @@ def test_layers_that_share_weights_frozen_ones_and_a_second_backward_pass():
 def test_layers_run_at_once_only_if_they_are_of_one_kind(monkeypatch):
     calls, together = [], ops.layers
 
-    def counted(x, index, sets, width, weights, *form):
+    def counted(x, index, sets, encoder, weights, *form):
         calls.append((sets is not None, len(weights)))
-        return together(x, index, sets, width, weights, *form)
+        return together(x, index, sets, encoder, weights, *form)
 
     monkeypatch.setattr(ops, "layers", counted)
     changes = {
@@ -201,6 +202,7 @@ def test_layers_run_at_once_only_if_they_are_of_one_kind(monkeypatch):
         "dropout": lambda layers: setattr(layers[1].dropout, "p", 0.5),
         "empty hops": lambda layers: setattr(layers[1], "empty_hops", "zero"),
         "a wider state": lambda layers: setattr(layers[1], "encoder", LRU(20, state_dim=30)),
+        "another encoder": lambda layers: setattr(layers[1], "encoder", ENCODERS["rnn"](20)),
         "another aggregator": lambda layers: setattr(layers[1], "aggregator", AGGREGATORS["mean"](20)),
         "evaluated": lambda layers: layers[1].eval(),
     }
@@ -215,13 +217,46 @@ def test_layers_run_at_once_only_if_they_are_of_one_kind(monkeypatch):
     assert found == {**dict.fromkeys(changes, alone), "none": [(True, 3)]}
 
 
+@pytest.mark.parametrize("direction", ["far_to_near", "near_to_far"])
+@pytest.mark.parametrize("name", ["rnn", "lstm", "gru", "attention"])
+def test_layers_with_other_encoders_run_at_once_in_the_direction_that_they_have(monkeypatch, name, direction):
+    if name == "attention" and direction == "near_to_far":
+        pytest.skip("attention has no direction")
+    model, batch, calls, together = built(encoder=name, direction=direction), batch_of(3), [], ops.layers
+
+    def counted(x, index, sets, encoder, weights, *form):
+        calls.append((encoder.kind.lower(), len(weights)))
+        return together(x, index, sets, encoder, weights, *form)
+
+    monkeypatch.setattr(ops, "layers", counted)
+    found = outputs_and_gradients(model, batch)
+    assert calls == [(name, 3)]
+    with without_kernels():
+        plain = outputs_and_gradients(model, batch)
+    assert torch.allclose(found[0], plain[0], rtol=1e-4, atol=1e-4)
+    for parameter, gradient in plain[1].items():
+        scale = max(gradient.abs().max().item(), 0.1)
+        assert (found[1][parameter] - gradient).abs().max() <= 1e-4 * scale, parameter
+
+
+def test_a_network_that_would_read_other_weights_than_it_lists_is_called_itself():
+    model, batch = built(encoder="rnn"), batch_of(3)
+    network = model.layers[1].encoder.rnn
+    network._flat_weights = [weight.detach().clone() for weight in network._flat_weights]
+    with torch.no_grad():
+        network.weight_hh_l0.zero_()  # which PyTorch does not read
+        with without_kernels():
+            expected = model(batch)
+        torch.testing.assert_close(model(batch), expected, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("backend", [*installed_backends(), "auto"])
 def test_sums_are_fused_with_the_layers_unless_torch_scatter_is_chosen(monkeypatch, backend):
     calls, together = [], ops.layers
 
-    def counted(x, index, sets, width, weights, *form):
+    def counted(x, index, sets, encoder, weights, *form):
         calls.append((sets is not None, len(weights)))
-        return together(x, index, sets, width, weights, *form)
+        return together(x, index, sets, encoder, weights, *form)
 
     monkeypatch.setattr(ops, "layers", counted)
     batch = batch_of(3)
