@@ -303,5 +303,5 @@ def test_attention_of_few_heads_is_left_to_pytorch(heads, is_fused):
     z = torch.randn(index.num_sets + 1, 12)
     CALLED.clear()
     found = encoder(z, index)
-    assert ("attention_forward" in CALLED) == is_fused
+    assert ("encoder_forward" in CALLED) == is_fused
     assert torch.allclose(found, encoder.double()(z.double(), index).float(), atol=1e-5)
